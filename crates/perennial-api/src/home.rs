@@ -204,6 +204,11 @@ impl Home {
         self.state.join("graph.db")
     }
 
+    /// Repositories that hold snapshots of work trees.
+    pub fn snapshots(&self) -> PathBuf {
+        self.state.join("snapshots")
+    }
+
     pub fn mirror(&self) -> PathBuf {
         self.state.join("mirror")
     }

@@ -31,6 +31,7 @@ pub mod request;
 pub mod role;
 pub mod route;
 pub mod signal;
+pub mod snapshot;
 pub mod sse;
 pub mod state;
 pub mod step;

@@ -22,6 +22,7 @@ use crate::problem::{self, Problem};
 use crate::role::{Role, RoleChanged, Vacancy};
 use crate::route::{Method, Route};
 use crate::signal::{SendSignal, Signal, SignalList};
+use crate::snapshot::{Snapshot, SnapshotCard, SnapshotDiff, SnapshotRestored, SnapshotTaken};
 use crate::step::Steps;
 use crate::task::{Task, TaskFilter, TaskList, TaskRequest};
 use crate::tool::{self, Tool};
@@ -146,9 +147,7 @@ fn operation(route: Route, writer: &mut Writer) -> Value {
         Route::ShowPost => it.answers::<Post>(200, "The post."),
         Route::ListRoles => it.query::<query::Roles>().answers::<Vec<Role>>(200, "The roles."),
         Route::AssumeRole => it.body::<request::Assume>().answers::<RoleChanged>(200, "The agent."),
-        Route::TransferRole => {
-            it.body::<request::Transfer>().answers::<RoleChanged>(200, "Who has it now.")
-        }
+        Route::TransferRole => transfer(it),
         Route::DropRole => it.answers::<RoleChanged>(200, "The agent."),
         Route::DismissVacancy => it.answers::<Vacancy>(200, "The vacancy as it was."),
         Route::ListLegacies => it.answers::<Vec<Legacy>>(200, "The texts."),
@@ -176,6 +175,11 @@ fn operation(route: Route, writer: &mut Writer) -> Value {
         Route::Down => it.answers::<Down>(200, "The daemon ends."),
         Route::Clean => it.body::<Clean>().answers::<Cleaned>(200, REMOVED),
         Route::Graph => it.query::<graph::Query>().answers::<GraphPage>(200, "The sessions."),
+        Route::ListSnapshots => it.answers::<Vec<Snapshot>>(200, "The snapshots."),
+        Route::TakeSnapshot => it.answers::<SnapshotTaken>(201, "The snapshot."),
+        Route::ShowSnapshot => snapshot_card(it),
+        Route::DiffSnapshot => snapshot_diff(it),
+        Route::RestoreSnapshot => restore(it),
         Route::OpenApi => {
             it.answers_as("application/json", "OpenAPI 3.1.", &json!({ "type": "object" }))
         }
@@ -197,6 +201,22 @@ fn why(operation: Operation<'_>) -> Value {
 
 fn prune(operation: Operation<'_>) -> Value {
     operation.body::<request::Prune>().answers::<Pruned>(200, "What was removed, or would be.")
+}
+
+fn transfer(operation: Operation<'_>) -> Value {
+    operation.body::<request::Transfer>().answers::<RoleChanged>(200, "Who has it now.")
+}
+
+fn snapshot_card(operation: Operation<'_>) -> Value {
+    operation.query::<query::Snapshot>().answers::<SnapshotCard>(200, "The snapshot.")
+}
+
+fn snapshot_diff(operation: Operation<'_>) -> Value {
+    operation.query::<query::Snapshot>().answers::<SnapshotDiff>(200, "What changed.")
+}
+
+fn restore(operation: Operation<'_>) -> Value {
+    operation.body::<request::Restore>().answers::<SnapshotRestored>(200, "What was done.")
 }
 
 fn hook(operation: Operation<'_>) -> Value {

@@ -45,6 +45,17 @@ pub struct Why {
     pub limit: Option<u64>,
 }
 
+/// `GET /v1/agents/{target}/snapshot` and `GET /v1/agents/{target}/snapshot/diff`
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
+pub struct Snapshot {
+    /// Which one; by default the newest.
+    pub number: Option<u32>,
+    /// With the changed lines, for `diff`.
+    pub patch: bool,
+}
+
 /// `GET /v1/roles`
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

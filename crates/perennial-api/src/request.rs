@@ -195,6 +195,21 @@ pub struct Prune {
     pub dry_run: bool,
 }
 
+/// `POST /v1/agents/{target}/restore`
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
+#[cfg_attr(feature = "schema", schemars(rename = "RestoreRequest"))]
+pub struct Restore {
+    /// Which snapshot; by default the newest.
+    pub number: Option<u32>,
+    /// An absolute path of a directory that is empty or does not exist. Without it, the files are put back into the
+    /// work tree.
+    pub to: Option<String>,
+    /// The index too; not with `to`.
+    pub index: bool,
+}
+
 /// `POST /v1/agents/{target}/rename`
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

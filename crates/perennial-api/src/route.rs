@@ -59,6 +59,11 @@ pub enum Route {
     SendSignal,
     ListEscalations,
     Escalate,
+    ListSnapshots,
+    TakeSnapshot,
+    ShowSnapshot,
+    DiffSnapshot,
+    RestoreSnapshot,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,6 +75,10 @@ pub enum Method {
 /// Method, path and summary.
 type Card = (Method, &'static str, &'static str);
 
+const STOP: Card =
+    (Method::Post, "/v1/agents/{target}/stop", "Stop an agent's session; the agent sleeps");
+const BURY: Card =
+    (Method::Post, "/v1/agents/{target}/bury", "End an agent for good; its record is kept");
 const RESTART: Card = (
     Method::Post,
     "/v1/agents/{target}/restart",
@@ -115,6 +124,21 @@ const LIST_TASKS: Card = (Method::Get, "/v1/tasks", "List tasks, those added las
 const SHOW_TASK: Card = (Method::Get, "/v1/tasks/{id}", "Show a task with its text and notes");
 const TASK: Card = (Method::Post, "/v1/tasks", "Add a task, or do something with one");
 const READ_MAIL: Card = (Method::Post, "/v1/mail/read", "Read mails; your own count as read");
+const LIST_SNAPSHOTS: Card = (
+    Method::Get,
+    "/v1/agents/{target}/snapshots",
+    "List the snapshots of an agent's work tree, newest first",
+);
+const TAKE_SNAPSHOT: Card =
+    (Method::Post, "/v1/agents/{target}/snapshots", "Take a snapshot of an agent's work tree");
+const SHOW_SNAPSHOT: Card = (Method::Get, "/v1/agents/{target}/snapshot", "Show one snapshot");
+const DIFF_SNAPSHOT: Card = (
+    Method::Get,
+    "/v1/agents/{target}/snapshot/diff",
+    "Tell what changed in the work tree since a snapshot",
+);
+const RESTORE_SNAPSHOT: Card =
+    (Method::Post, "/v1/agents/{target}/restore", "Put the files of a snapshot back");
 
 const LIST_AGENTS: Card =
     (Method::Get, "/v1/agents", "List agents: who needs you first, then by roster and name");
@@ -131,7 +155,7 @@ const CLEAN: Card = (
 const GRAPH: Card = (Method::Get, "/v1/graph", "Query the entity graph: who did what, by session");
 
 impl Route {
-    pub const ALL: [Route; 53] = [
+    pub const ALL: [Route; 58] = [
         Route::ListAgents,
         Route::Spawn,
         Route::ShowAgent,
@@ -185,6 +209,11 @@ impl Route {
         Route::SendSignal,
         Route::ListEscalations,
         Route::Escalate,
+        Route::ListSnapshots,
+        Route::TakeSnapshot,
+        Route::ShowSnapshot,
+        Route::DiffSnapshot,
+        Route::RestoreSnapshot,
     ];
 
     pub fn method(self) -> Method {
@@ -208,17 +237,13 @@ impl Route {
             Route::Spawn => (Post, "/v1/agents", "Start a new agent"),
             Route::ShowAgent => (Get, "/v1/agents/{target}", "Show one agent"),
             Route::Why => (Get, "/v1/agents/{target}/why", "Tell why an agent is in its state"),
-            Route::Stop => {
-                (Post, "/v1/agents/{target}/stop", "Stop an agent's session; the agent sleeps")
-            }
+            Route::Stop => STOP,
             Route::StopAll => (Post, "/v1/stop-all", "Stop every agent"),
             Route::Wake => WAKE,
             Route::Restart => RESTART,
             Route::Set => (Post, "/v1/agents/{target}/set", "Change an agent's settings"),
             Route::Rename => (Post, "/v1/agents/{target}/rename", "Give an agent another name"),
-            Route::Bury => {
-                (Post, "/v1/agents/{target}/bury", "End an agent for good; its record is kept")
-            }
+            Route::Bury => BURY,
             Route::Prune => {
                 (Post, "/v1/prune", "Remove recordings of ended sessions, or list them")
             }
@@ -265,6 +290,11 @@ impl Route {
             Route::OpenApi => (Get, "/v1/openapi.json", "Get this document"),
             Route::Clean => CLEAN,
             Route::Graph => GRAPH,
+            Route::ListSnapshots => LIST_SNAPSHOTS,
+            Route::TakeSnapshot => TAKE_SNAPSHOT,
+            Route::ShowSnapshot => SHOW_SNAPSHOT,
+            Route::DiffSnapshot => DIFF_SNAPSHOT,
+            Route::RestoreSnapshot => RESTORE_SNAPSHOT,
         }
     }
 }

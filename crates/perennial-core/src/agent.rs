@@ -109,6 +109,8 @@ pub struct Agent {
     pub legacies: BTreeMap<LegacyKind, LeftText>,
     /// It asked to be buried when its turn has ended.
     pub burial: Option<Evidence>,
+    /// How many snapshots of its work tree were taken: the number of the last one.
+    pub snapshots: u32,
 }
 
 /// Whether the holder of a session is heard now.
@@ -198,6 +200,7 @@ impl Agent {
             pending: Pending::default(),
             legacies: BTreeMap::new(),
             burial: None,
+            snapshots: 0,
         }
     }
 

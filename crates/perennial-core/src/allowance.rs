@@ -229,6 +229,7 @@ fn words(command: &Command) -> Option<u64> {
         | Command::Send { .. }
         | Command::Prune { .. }
         | Command::Clean { .. }
+        | Command::Snapshot(_)
         | Command::ReadMail { .. }
         | Command::DismissVacancy { .. }
         | Command::Unsend { .. } => None,

@@ -66,11 +66,11 @@ pub fn may(caller: Caller, verb: Verb, standing: Standing) -> bool {
             | Verb::TaskWork
             | Verb::TaskAssign
             | Verb::TaskVerify
-            | Verb::TaskDrop => true,
+            | Verb::TaskDrop
+            | Verb::Snapshot => true,
         },
         // A job does its own work and reports by its exit: it needs nothing from us.
-        Caller::Job => false,
-        Caller::Ambiguous => false,
+        Caller::Job | Caller::Ambiguous => false,
         Caller::Viewer => match verb {
             Verb::Look => true,
             Verb::Attach
@@ -99,7 +99,8 @@ pub fn may(caller: Caller, verb: Verb, standing: Standing) -> bool {
             | Verb::TaskWork
             | Verb::TaskAssign
             | Verb::TaskVerify
-            | Verb::TaskDrop => false,
+            | Verb::TaskDrop
+            | Verb::Snapshot => false,
         },
         Caller::Agent(_) => agent_may(caller, verb, standing),
     }
@@ -122,7 +123,8 @@ fn agent_may(caller: Caller, verb: Verb, standing: Standing) -> bool {
         Verb::Report | Verb::Assume | Verb::Transfer | Verb::Drop | Verb::Bury => {
             standing == Standing::Itself
         }
-        Verb::Set | Verb::Rename | Verb::Prune | Verb::Clean => false,
+        // A restore replaces files of whoever else works there.
+        Verb::Set | Verb::Rename | Verb::Prune | Verb::Clean | Verb::Snapshot => false,
         // A daemon that an agent starts would end with the agent's session.
         Verb::Up | Verb::Down => false,
         // Who has the task, and who added it.
@@ -205,6 +207,7 @@ mod tests {
                 Verb::TaskAssign,
                 Verb::TaskVerify,
                 Verb::TaskDrop,
+                Verb::Snapshot,
             ]
             .into_iter()
             .filter(|verb| may(caller, *verb, standing))
@@ -215,7 +218,8 @@ mod tests {
         assert_eq!(
             allowed(Caller::Person, Standing::Other),
             "look attach send logs spawn stop wake restart set rename bury prune post mail assume \
-             transfer drop up down clean signal escalate task task-work task-assign task-verify task-drop"
+             transfer drop up down clean signal escalate task task-work task-assign task-verify task-drop \
+             snapshot"
         );
         assert_eq!(
             allowed(agent, Standing::Parent),

@@ -16,6 +16,7 @@ use crate::role::RoleTerms;
 use crate::settings::Settings;
 use crate::signal::{SignalDraft, SignalTarget};
 use crate::situation::Situation;
+use crate::snapshot::SnapshotOrder;
 use crate::task::TaskCommand;
 use crate::text::{Fingerprint, TextBody};
 use crate::work::WorkPhase;
@@ -110,6 +111,8 @@ pub enum Command {
         /// The post that a text for the board becomes.
         post: PostId,
     },
+    /// A snapshot of an agent's work tree was taken, or is to be restored.
+    Snapshot(Box<SnapshotOrder>),
     /// An agent says where its own work stands.
     Report {
         phase: Option<WorkPhase>,
@@ -138,6 +141,7 @@ impl Command {
             | Command::SpawnOn { spawn, .. } => spawn.parent.as_mut(),
             Command::Set(set) => Some(&mut set.target),
             Command::Task(command) => command.target_mut(),
+            Command::Snapshot(order) => Some(&mut order.target),
             Command::Mail(draft) => match &mut draft.to {
                 Addressee::Agent(target) | Addressee::Team(target) => Some(target),
                 Addressee::Role { .. } | Addressee::Operator => None,

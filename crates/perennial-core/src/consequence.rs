@@ -4,7 +4,7 @@
 use crate::agent::Agent;
 use crate::agents;
 use crate::escalation;
-use crate::event::{AgentEvent, Event, What};
+use crate::event::{AgentEvent, Event, Move, What};
 use crate::fleet::Fleet;
 use crate::id::{AgentId, MessageId, SessionNumber};
 use crate::job;
@@ -66,6 +66,7 @@ pub fn has_any(fleet: &Fleet, event: &Event) -> bool {
         | AgentEvent::LegacyLeft { .. }
         | AgentEvent::BurialAsked { .. }
         | AgentEvent::SettingsChanged { .. }
+        | AgentEvent::Snapshot(_)
         | AgentEvent::PutOff { .. } => false,
     }
 }
@@ -108,14 +109,7 @@ pub fn of(
         }
         AgentEvent::RoleLeft { to, .. } => role_moved(fleet, before, after, *to),
         AgentEvent::Moved(moved) if moved.reason.is_dialog() => {
-            let policy = fleet.policy();
-            let is_news = before.is_none_or(|before| before.reason != moved.reason);
-            if is_news && !policy.notify.is_empty() {
-                let name = after.name.as_ref().map_or(id.to_string(), ToString::to_string);
-                let (job, wanted) =
-                    job::notify(&policy.notify, after, name, moved.reason, event.at);
-                follows.push(What::Job(job, wanted));
-            }
+            follows.extend(notification(fleet, before, after, moved, event.at));
             Vec::new()
         }
         AgentEvent::Moved(_)
@@ -136,10 +130,28 @@ pub fn of(
         | AgentEvent::LegacyLeft { .. }
         | AgentEvent::BurialAsked { .. }
         | AgentEvent::SettingsChanged { .. }
+        | AgentEvent::Snapshot(_)
         | AgentEvent::PutOff { .. } => Vec::new(),
     };
     follows.extend(messages.into_iter().map(|(id, event)| What::Message(id, event)));
     follows
+}
+
+/// The operator is notified of a dialog that was not there before.
+fn notification(
+    fleet: &Fleet,
+    before: Option<&Agent>,
+    after: &Agent,
+    moved: &Move,
+    at: Time,
+) -> Option<What> {
+    let policy = fleet.policy();
+    let is_news = before.is_none_or(|before| before.reason != moved.reason);
+    (is_news && !policy.notify.is_empty()).then(|| {
+        let name = after.name.as_ref().map_or(after.id.to_string(), ToString::to_string);
+        let (job, wanted) = job::notify(&policy.notify, after, name, moved.reason, at);
+        What::Job(job, wanted)
+    })
 }
 
 /// What follows from an event that is about no agent: a notice that is offered counts as told, the interval

@@ -26,6 +26,7 @@ use crate::role::{RoleEvent, RoleTerms};
 use crate::session::{Pace, Process};
 use crate::settings::Settings;
 use crate::signal::SignalEvent;
+use crate::snapshot::SnapshotEvent;
 use crate::state::{Cause, State};
 use crate::task::TaskEvent;
 use crate::text::Text;
@@ -174,6 +175,8 @@ pub enum AgentEvent {
         settings: Box<Settings<AgentId>>,
         evidence: Evidence,
     },
+    /// A snapshot of its work tree was taken, or is about to be restored.
+    Snapshot(Box<SnapshotEvent>),
     /// The machine was suspended: the state's time limit was moved, and the session's age does not count
     /// that time.
     PutOff {

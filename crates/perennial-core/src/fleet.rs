@@ -41,6 +41,7 @@ use crate::refusal::Refusal;
 use crate::role::{self, Role, Roles};
 use crate::session::Process;
 use crate::signal;
+use crate::snapshot;
 use crate::task::{self, Task, Tasks};
 use crate::text::TextBody;
 use crate::time::Time;
@@ -278,6 +279,7 @@ impl Fleet {
             Command::Leave { kind, body, post } => {
                 legacy::leave(self, caller, (*kind, body), *post, now)
             }
+            Command::Snapshot(order) => snapshot::decide(self, caller, order, now),
             Command::Report { phase, summary } => {
                 self.reported(caller, (*phase, summary.clone()), now)
             }

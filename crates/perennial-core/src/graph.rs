@@ -113,9 +113,7 @@ impl Portion {
             }
             AgentEvent::RoleLeft { .. } => {
                 identity.role = None;
-                if let Some(entry) = self.newest() {
-                    entry.close(at);
-                }
+                self.newest().into_iter().for_each(|entry| entry.close(at));
             }
             AgentEvent::Summarised { summary } => {
                 identity.summary = Some(summary.clone());
@@ -141,6 +139,7 @@ impl Portion {
             | AgentEvent::ClockTold { .. }
             | AgentEvent::PhaseReported { .. }
             | AgentEvent::LegacyLeft { .. }
+            | AgentEvent::Snapshot(_)
             | AgentEvent::BurialAsked { .. }
             | AgentEvent::RoundPassed { .. }
             | AgentEvent::PutOff { .. } => {}

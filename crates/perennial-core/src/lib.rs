@@ -47,6 +47,7 @@ pub mod session;
 pub mod settings;
 pub mod signal;
 pub mod situation;
+pub mod snapshot;
 pub mod state;
 pub mod task;
 pub mod text;

@@ -278,6 +278,8 @@ pub enum Verb {
     TaskVerify,
     /// Reopens or drops a task.
     TaskDrop,
+    /// Takes, shows and restores snapshots of work trees.
+    Snapshot,
 }
 
 impl Verb {
@@ -311,6 +313,7 @@ impl Verb {
             Verb::TaskAssign => "task-assign",
             Verb::TaskVerify => "task-verify",
             Verb::TaskDrop => "task-drop",
+            Verb::Snapshot => "snapshot",
         }
     }
 }

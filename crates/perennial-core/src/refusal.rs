@@ -96,6 +96,10 @@ pub enum Refusal {
         agent: AgentId,
         parent: AgentId,
     },
+    /// A session is alive in the work tree whose files would be replaced.
+    SessionInTree {
+        agent: AgentId,
+    },
     /// It holds no role that could be dropped or handed over.
     NoRole {
         agent: AgentId,

@@ -1,8 +1,9 @@
 //! Carries out what the core decides: the supervisor's step, the ports to the world, the host that
-//! holds sessions, the readable mirror.
+//! holds sessions, snapshots of work trees, the readable mirror.
 //!
 //! No async runtime, no HTTP, no policy: every choice was made in `perennial-core`.
 
+pub mod git;
 pub mod harness;
 pub mod host;
 pub mod interpret;

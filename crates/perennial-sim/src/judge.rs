@@ -126,6 +126,7 @@ impl Judge {
         match event {
             AgentEvent::RoleTaken { .. } | AgentEvent::RoleLeft { .. } => Ok(()),
             AgentEvent::LegacyLeft { .. } | AgentEvent::RoundPassed { .. } => Ok(()),
+            AgentEvent::Snapshot(_) => Ok(()),
             AgentEvent::BurialAsked { .. } => account.asks_for_burial(id),
             AgentEvent::Hatched(_) | AgentEvent::PhaseReported { .. } => Ok(()),
             AgentEvent::Rehomed { .. } | AgentEvent::Summarised { .. } => Ok(()),
@@ -158,9 +159,7 @@ impl Judge {
                 self.line_holds(id)
             }
             AgentEvent::SessionRunning { number, .. } => {
-                account.is_live(id, *number, event)?;
-                account.running_at = Some(at);
-                Ok(())
+                account.is_live(id, *number, event).map(|()| account.running_at = Some(at))
             }
             AgentEvent::SessionEnding { number, .. } => {
                 account.is_live(id, *number, event)?;

@@ -168,6 +168,7 @@ impl World {
             | AgentEvent::RoleLeft { .. }
             | AgentEvent::Summarised { .. }
             | AgentEvent::LegacyLeft { .. }
+            | AgentEvent::Snapshot(_)
             | AgentEvent::RoundPassed { .. }
             | AgentEvent::BurialAsked { .. }
             | AgentEvent::SettingsChanged { .. }

@@ -101,6 +101,7 @@ impl World {
             | Command::Bury { .. }
             | Command::Prune { .. }
             | Command::Clean { .. }
+            | Command::Snapshot(_)
             | Command::Post { .. }
             | Command::Leave { .. }
             | Command::SpawnChild(..)

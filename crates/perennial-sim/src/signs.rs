@@ -81,6 +81,7 @@ impl World {
             | AgentEvent::RoleLeft { .. }
             | AgentEvent::Summarised { .. }
             | AgentEvent::LegacyLeft { .. }
+            | AgentEvent::Snapshot(_)
             | AgentEvent::RoundPassed { .. }
             | AgentEvent::BurialAsked { .. }
             | AgentEvent::SettingsChanged { .. }

@@ -112,6 +112,7 @@ pub fn agent_event(event: &AgentEvent, at: Time) -> String {
         AgentEvent::RoleLeft { .. } => "leaves its role".to_owned(),
         AgentEvent::SettingsChanged { settings, .. } => format!("set {settings:?}"),
         AgentEvent::LegacyLeft { kind, .. } => format!("leaves a {}", kind.word()),
+        AgentEvent::Snapshot(_) => "has a snapshot taken or restored".to_owned(),
         AgentEvent::RoundPassed { round } => format!("passed round {round}"),
         AgentEvent::BurialAsked { .. } => "asks to be buried".to_owned(),
         AgentEvent::Summarised { summary } => format!("summary: {summary}"),

@@ -19,6 +19,7 @@ mod post;
 mod role;
 mod settings;
 mod signal;
+mod snapshot;
 mod task;
 mod upcast;
 mod word;
@@ -45,6 +46,7 @@ use part::{
 };
 use role::{StoredLeaving, StoredRound, StoredTaking};
 use settings::StoredSettings;
+use snapshot::{StoredRestore, StoredSnapshot};
 pub(crate) use word::Word;
 use word::Worded;
 
@@ -84,6 +86,8 @@ const KINDS: &[(&str, u32)] = &[
     ("round-passed", 1),
     ("settings-changed", 1),
     ("put-off", 2),
+    ("snapshot-taken", 1),
+    ("restore-begun", 1),
     ("taken", 1),
     ("left", 1),
 ];
@@ -292,6 +296,7 @@ fn write_agent(event: &AgentEvent) -> Encoded {
         AgentEvent::SettingsChanged { settings, evidence } => {
             encoded("settings-changed", &StoredSettings::of(settings, evidence))
         }
+        AgentEvent::Snapshot(event) => snapshot::write(event),
         AgentEvent::PutOff { until, unseen } => {
             let (until, unseen_micros) = (until.map(|until| until.0), part::micros(*unseen));
             encoded("put-off", &PutOff { until, unseen_micros })
@@ -431,11 +436,9 @@ fn read_agent(id: AgentId, kind: &str, payload: &[u8]) -> Result<What, Damage> {
         "took-role" => parsed::<StoredTaking>(payload)?.read()?,
         "left-role" => parsed::<StoredLeaving>(payload)?.read()?,
         "settings-changed" => parsed::<StoredSettings>(payload)?.read()?,
-        "put-off" => {
-            let PutOff { until, unseen_micros } = parsed(payload)?;
-            let unseen = Duration::from_micros(unseen_micros);
-            AgentEvent::PutOff { until: until.map(Time), unseen }
-        }
+        "snapshot-taken" => parsed::<StoredSnapshot>(payload)?.read()?,
+        "restore-begun" => parsed::<StoredRestore>(payload)?.read()?,
+        "put-off" => put_off(parsed(payload)?),
         _ => return Err(misplaced()),
     };
     Ok(What::Agent(id, event))
@@ -469,6 +472,10 @@ fn found(payload: &[u8]) -> Result<AgentEvent, Damage> {
 
 fn number(payload: &[u8]) -> Result<SessionNumber, Damage> {
     Ok(SessionNumber(parsed::<Numbered>(payload)?.number))
+}
+
+fn put_off(PutOff { until, unseen_micros }: PutOff) -> AgentEvent {
+    AgentEvent::PutOff { until: until.map(Time), unseen: Duration::from_micros(unseen_micros) }
 }
 
 fn parsed<T: DeserializeOwned>(payload: &[u8]) -> Result<T, Damage> {

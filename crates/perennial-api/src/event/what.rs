@@ -114,6 +114,27 @@ pub enum What {
         head: String,
         bytes: u64,
     },
+    /// A snapshot of the agent's work tree was taken.
+    SnapshotTaken {
+        number: u32,
+        /// `asked` or `before-restore`.
+        why: String,
+        commit: String,
+        base: Option<String>,
+        files: u64,
+        bytes: u64,
+        left_out: u32,
+        torn: u32,
+        evidence: Evidence,
+    },
+    /// The files of a snapshot are about to be put back.
+    RestoreBegun {
+        number: u32,
+        /// The snapshot of what was there before.
+        present: u32,
+        with_index: bool,
+        evidence: Evidence,
+    },
     /// The agent asked to be buried when its turn has ended.
     BurialAsked {
         evidence: Evidence,
@@ -376,6 +397,8 @@ impl What {
             What::LeftRole { .. } => "left-role",
             What::SettingsChanged(_) => "settings-changed",
             What::PutOff { .. } => "put-off",
+            What::SnapshotTaken { .. } => "snapshot-taken",
+            What::RestoreBegun { .. } => "restore-begun",
             What::DaemonStarted { .. } => "daemon-started",
             What::DaemonStopped { .. } => "daemon-stopped",
             What::JournalRestored { .. } => "journal-restored",

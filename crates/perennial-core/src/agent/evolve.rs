@@ -11,14 +11,16 @@ use crate::context::Clock;
 use crate::conversation::{Conversations, Opening, Turn};
 use crate::event::{AgentEvent, Move};
 use crate::id::SessionNumber;
-use crate::legacy::LeftText;
+use crate::legacy::{LeftText, LegacyKind};
 use crate::reason::{Reason, Witness};
 use crate::restart::{History, Tally};
 use crate::role::RoleTerms;
 use crate::round::Rounds;
 use crate::session::{Phase, Session, SessionEvent};
 use crate::settings::{self, Pending};
+use crate::snapshot;
 use crate::state::{Cause, Roster, State};
+use crate::text::Text;
 use crate::time::Time;
 
 /// Folds one event.
@@ -81,11 +83,10 @@ pub fn evolve(agent: &mut Agent, event: &AgentEvent, at: Time) {
         AgentEvent::RoleLeft { .. } => (agent.role, agent.role_terms) = Default::default(),
         AgentEvent::RoundPassed { round } => agent.rounds = Rounds { given: *round, since: at },
         AgentEvent::SettingsChanged { settings, .. } => settings::take(agent, settings),
-        AgentEvent::LegacyLeft { kind, text } => {
-            agent.legacies.insert(*kind, LeftText { text: text.clone(), at });
-        }
+        AgentEvent::LegacyLeft { kind, text } => leave(agent, *kind, text, at),
         AgentEvent::BurialAsked { evidence } => agent.burial = Some(evidence.clone()),
         AgentEvent::Summarised { summary } => agent.summary = Some(summary.clone()),
+        AgentEvent::Snapshot(event) => snapshot::evolve(agent, event),
         AgentEvent::PutOff { until, unseen } => {
             agent.until = until.or(agent.until);
             not_seen(agent, *unseen, at);
@@ -97,6 +98,10 @@ fn progressed(agent: &mut Agent, number: SessionNumber) {
     if let Some(session) = agent.session.as_mut().filter(|session| session.number == number) {
         session.has_progressed = true;
     }
+}
+
+fn leave(agent: &mut Agent, kind: LegacyKind, text: &Text, at: Time) {
+    agent.legacies.insert(kind, LeftText { text: text.clone(), at });
 }
 
 fn take_role(agent: &mut Agent, role: &str, terms: &RoleTerms, at: Time) {

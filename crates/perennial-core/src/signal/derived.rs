@@ -67,6 +67,7 @@ pub fn derived(event: &Event, ended: Option<SessionNumber>) -> Option<Derived> {
         | AgentEvent::RoleLeft { .. }
         | AgentEvent::Summarised { .. }
         | AgentEvent::LegacyLeft { .. }
+        | AgentEvent::Snapshot(_)
         | AgentEvent::BurialAsked { .. }
         | AgentEvent::RoundPassed { .. }
         | AgentEvent::SettingsChanged { .. }

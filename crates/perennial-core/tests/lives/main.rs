@@ -19,6 +19,7 @@ mod replay;
 mod roles;
 mod settings;
 mod signs;
+mod snapshots;
 mod tasks;
 mod told;
 mod turn_over;

@@ -101,9 +101,7 @@ impl Told {
 
     /// G1, G2, G3, G4 and S2 for one event, before it is folded.
     fn check(&self, event: &Event) {
-        let What::Agent(id, what) = &event.what else {
-            return;
-        };
+        let What::Agent(id, what) = &event.what else { return };
         let Some(agent) = self.fleet.agent(*id) else {
             assert!(matches!(what, AgentEvent::Hatched(_)), "{what:?} before birth");
             return;
@@ -145,6 +143,7 @@ impl Told {
             | AgentEvent::RoleLeft { .. }
             | AgentEvent::RoundPassed { .. }
             | AgentEvent::LegacyLeft { .. }
+            | AgentEvent::Snapshot(_)
             | AgentEvent::BurialAsked { .. } => {
                 assert!(agent.state.roster() != Roster::Cemetery, "{what:?} of {agent:?}");
             }

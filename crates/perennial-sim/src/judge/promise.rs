@@ -134,6 +134,7 @@ pub fn is_wake(command: &Command) -> Option<&Target> {
         | Command::ReadMail { .. }
         | Command::Prune { .. }
         | Command::Clean { .. }
+        | Command::Snapshot(_)
         | Command::Post { .. }
         | Command::Leave { .. }
         | Command::SpawnChild(..)

@@ -107,6 +107,7 @@ impl Cluster {
             | AgentEvent::RoleLeft { .. }
             | AgentEvent::Summarised { .. }
             | AgentEvent::LegacyLeft { .. }
+            | AgentEvent::Snapshot(_)
             | AgentEvent::RoundPassed { .. }
             | AgentEvent::BurialAsked { .. }
             | AgentEvent::SettingsChanged { .. }

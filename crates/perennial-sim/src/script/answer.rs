@@ -51,6 +51,7 @@ fn refused(refusal: &Refusal) -> String {
         Refusal::AboveOwn { excess } => format!("above its own: {excess:?}"),
         Refusal::NoRecipient => "nobody is there".into(),
         Refusal::MailboxFull { .. } => "the mailbox is full".into(),
+        Refusal::SessionInTree { .. } => "a session runs in that work tree".into(),
         Refusal::ParentGone { .. } => "the parent is gone".into(),
         Refusal::StillEnding { .. } => "its last session has not ended".into(),
         Refusal::SignalSource { kind } => format!("{} has another source", kind.word()),

@@ -18,6 +18,7 @@ use perennial_core::restart::Restart;
 use perennial_core::role::{Span, Verify};
 use perennial_core::session::Pace;
 use perennial_core::signal::SignalKind;
+use perennial_core::snapshot::SnapshotCause;
 use perennial_core::state::{Cause, State};
 use perennial_core::task::BlockedOn;
 use perennial_core::work::WorkPhase;
@@ -112,10 +113,11 @@ words! { Verb:
     Assume "assume", Transfer "transfer", Drop "drop", Mail "mail",
     Signal "signal", Escalate "escalate",
     Task "task", TaskWork "task-work", TaskAssign "task-assign", TaskVerify "task-verify",
-    TaskDrop "task-drop",
+    TaskDrop "task-drop", Snapshot "snapshot",
 }
 
 words! { LegacyKind: Board "board", Blog "blog", Autobiography "autobiography" }
+words! { SnapshotCause: Asked "asked", BeforeRestore "before-restore" }
 words! { Span: Mortal "mortal", Persistent "persistent" }
 words! { Verify: Word "word", Trust "trust" }
 words! { BlockedOn: Work "work", Outside "outside", Rounds "rounds" }
@@ -202,6 +204,7 @@ mod tests {
             ("reason", words::<Reason>()),
             ("verb", words::<Verb>()),
             ("legacy-kind", words::<LegacyKind>()),
+            ("snapshot-cause", words::<SnapshotCause>()),
             ("span", words::<Span>()),
             ("verify", words::<Verify>()),
             ("blocked-on", words::<BlockedOn>()),

@@ -131,6 +131,7 @@ fn of_a_command() -> Vec<Event> {
     let unknown = Exit::Unknown(UnknownExit::HolderDied);
     let [(_, taken), _, _, _, (_, round), _, (_, left)] = crate::golden::role_examples();
     let [(_, legacy), (_, burial)] = crate::golden::last_examples();
+    let [(_, snapshot), _, (_, restore)] = crate::golden::snapshot_examples();
     let life = Life::of(BOB, "bob")
         .then(left)
         .then(taken)
@@ -148,6 +149,8 @@ fn of_a_command() -> Vec<Event> {
         .then(AgentEvent::Rehomed { node: NodeId(9) })
         .then(AgentEvent::Summarised { summary: "so far".into() })
         .then(legacy)
+        .then(snapshot)
+        .then(restore)
         .then(burial)
         .then(ending(2));
     life.events

@@ -30,6 +30,7 @@ use perennial_core::restart::{History, Restart, Tally};
 use perennial_core::role::{Holder, Mandate, RoleEvent, RoleTerms, Span, Vacancy, Verify};
 use perennial_core::session::{Pace, Process};
 use perennial_core::settings::{NewParent, Place, Settings, VariableChange};
+use perennial_core::snapshot::{SnapshotCause, SnapshotEvent, SnapshotFiles, SnapshotTaken};
 use perennial_core::state::{Cause, State};
 use perennial_core::text::Fingerprint;
 use perennial_core::time::Time;
@@ -105,6 +106,7 @@ fn examples() -> Vec<(&'static str, AgentOrNode)> {
     examples.extend(harness_examples().map(|(name, event)| (name, Agent(event))));
     examples.extend(policy_examples().map(|(name, event)| (name, Agent(event))));
     examples.extend(role_examples().map(|(name, event)| (name, Agent(event))));
+    examples.extend(snapshot_examples().map(|(name, event)| (name, Agent(event))));
     examples.extend(last_examples().map(|(name, event)| (name, Agent(event))));
     examples
 }
@@ -150,6 +152,46 @@ pub fn role_examples() -> [(&'static str, AgentEvent); 7] {
         ("round-passed", AgentEvent::RoundPassed { round: 3 }),
         ("took-role-undeclared", taken(RoleTerms::default(), None)),
         ("left-role", AgentEvent::RoleLeft { to: Some(BOB), evidence: evidence.clone() }),
+    ]
+}
+
+/// A snapshot with everything in it, the smallest one, and a restore.
+pub fn snapshot_examples() -> [(&'static str, AgentEvent); 3] {
+    let of = |event| AgentEvent::Snapshot(Box::new(event));
+    let files = SnapshotFiles {
+        store: "web-0123456789ab.git".into(),
+        work_tree: "/home/me/web".into(),
+        commit: "4b825dc642cb6eb9a060e54bf8d69288fbee4904".into(),
+        base: Some("e69de29bb2d1d6434b8b29ae775ad8c2e48c5391".into()),
+        files: 554,
+        bytes: 35_000,
+        nested: 1,
+        left_out: 2,
+        listed: vec![(".env".into(), "secret".into()), ("core".into(), "too_large".into())],
+        torn: 1,
+    };
+    let least = SnapshotFiles {
+        base: None,
+        nested: 0,
+        left_out: 0,
+        listed: Vec::new(),
+        torn: 0,
+        ..files.clone()
+    };
+    let evidence = asked(Verb::Snapshot, 12);
+    let taken = |number, why, files| {
+        of(SnapshotEvent::Taken(SnapshotTaken { number, why, files, evidence: evidence.clone() }))
+    };
+    let restore = SnapshotEvent::RestoreBegun {
+        number: 1,
+        present: 2,
+        with_index: true,
+        evidence: evidence.clone(),
+    };
+    [
+        ("snapshot-taken", taken(2, SnapshotCause::BeforeRestore, files)),
+        ("snapshot-taken-least", taken(1, SnapshotCause::Asked, least)),
+        ("restore-begun", of(restore)),
     ]
 }
 

@@ -99,6 +99,12 @@ pub fn no_such_path(name: &str, similar: &[&str]) -> Problem {
         .next("run `perennial paths` to list them")
 }
 
+pub fn unusable_directory(path: &str) -> Problem {
+    Problem::new(400, "bad-directory", format!("'{}' can't be used", plain(path)))
+        .because("the path is not UTF-8, or there is no current directory")
+        .next("name another directory")
+}
+
 /// Nobody outside the cemetery has a name like that; `similar` are names that may have been meant.
 pub fn no_match(pattern: &str, similar: &[&str]) -> Problem {
     let why = match similar {

@@ -15,6 +15,7 @@ mod logging;
 mod memory;
 mod node;
 pub mod showing;
+mod snapshot_keeper;
 mod stocktaking;
 pub mod surface;
 mod time;
@@ -55,6 +56,7 @@ use hearing::spending::Spending;
 use housekeeper::Housekeeper;
 use lock::{Lock, LockError};
 use showing::sentences::history;
+use snapshot_keeper::SnapshotKeeper;
 use surface::Surface;
 use surface::gate::Gate;
 use surface::identity::Registry;
@@ -139,14 +141,12 @@ type Unadopted = watch::Receiver<BTreeMap<AgentId, SessionNumber>>;
 fn start(home: &Home) -> anyhow::Result<(Arc<Surface>, Unadopted, DriverThread)> {
     let (driver, inbox) = driver::channel_pair();
     let (journal, loaded, lost) = open(home)?;
-    let missed = hearing::unheard_hooks::take(&home.hooks_missed());
-    missed.iter().for_each(|told| tracing::warn!("{told}"));
+    let missed = unheard_hooks(home);
     disown_copied(home, &loaded.fleet);
     let boot = process::boot_id().context("the machine's boot id can't be read")?;
     let epoch = loaded.fleet.next_epoch();
-    let exe = std::env::current_exe().context("the daemon can't find its own program")?;
     let (config, running) = config(home);
-    let harnesses = Harnesses::new(home.clone(), exe);
+    let harnesses = Harnesses::new(home.clone(), own_program()?);
     house::tidy_up(home, &loaded.fleet, &*journal);
     let registry = Arc::new(known_holders::register(home, &loaded.fleet));
     let holders = start_holders(home, epoch, &config, Arc::clone(&registry), driver.clone())?;
@@ -190,6 +190,7 @@ fn start(home: &Home) -> anyhow::Result<(Arc<Surface>, Unadopted, DriverThread)>
         gate: Gate::new(descriptors::limit()),
         harnesses,
         house,
+        snapshots: start_snapshots(home)?,
         home: home.clone(),
         boot: boot.0,
         config: running,
@@ -218,6 +219,22 @@ fn start_house(
     let (journal, is_limited) = (Arc::clone(journal), config.keep_recordings().is_some());
     Housekeeper::start(home, (journal, node), is_limited, driver.clone())
         .context("the thread that removes recordings can't be started")
+}
+
+/// What was not heard before this daemon started; the log has it too.
+fn unheard_hooks(home: &Home) -> Vec<String> {
+    let missed = hearing::unheard_hooks::take(&home.hooks_missed());
+    missed.iter().for_each(|told| tracing::warn!("{told}"));
+    missed
+}
+
+fn own_program() -> anyhow::Result<std::path::PathBuf> {
+    std::env::current_exe().context("the daemon can't find its own program")
+}
+
+fn start_snapshots(home: &Home) -> anyhow::Result<SnapshotKeeper> {
+    SnapshotKeeper::start(home.snapshots())
+        .context("the thread that takes snapshots can't be started")
 }
 
 fn start_deliveries(

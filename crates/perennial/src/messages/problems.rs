@@ -50,6 +50,7 @@ pub fn add(text: &mut String) {
     section(text, "The demo", &of_demo());
     section(text, "Mail", &by_subject::of_mail());
     section(text, "Signals, escalations and situations", &by_subject::of_signals());
+    section(text, "Snapshots", &by_subject::of_snapshots());
     section(text, "Panes in tmux", &by_subject::of_panes());
     section(text, "Keeping house", &by_subject::of_house());
     section(text, "The record", &by_subject::of_the_record());

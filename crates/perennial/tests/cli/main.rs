@@ -100,6 +100,7 @@ mod shim_killed;
 mod show;
 mod signal;
 mod situation;
+mod snapshot;
 mod society;
 mod spawn;
 mod states;

@@ -10,6 +10,7 @@ mod past;
 mod prime;
 mod restart;
 mod send;
+mod snapshot;
 mod tokens;
 mod tree;
 
@@ -22,6 +23,7 @@ pub use letters::letters;
 pub use prime::prime;
 pub use restart::restart;
 pub use send::send;
+pub use snapshot::snapshot;
 pub use tokens::tokens;
 pub use tree::tree;
 
@@ -32,7 +34,7 @@ use crate::workshop::Workshop;
 pub type Measure = fn(&Workshop, &[&str], &mut Vec<Line>) -> anyhow::Result<()>;
 
 /// Which measure brings which rows; in the order in which they run.
-pub const MEASURES: [(&[&str], Measure); 11] = [
+pub const MEASURES: [(&[&str], Measure); 12] = [
     (&["P1"], restart),
     (&["P3", "P16"], hook),
     (&["P2", "P4", "P5", "P8", "P14"], crowd),
@@ -40,6 +42,7 @@ pub const MEASURES: [(&[&str], Measure); 11] = [
     (&["P16"], send),
     (&["P17"], prime),
     (&["P19"], letters),
+    (&["P12"], snapshot),
     (&["P6"], tokens),
     (&["P7"], journal),
     (&["P15"], identity),

@@ -45,6 +45,7 @@ pub mod set;
 pub mod shim;
 pub mod show;
 pub mod signal;
+pub mod snapshot;
 pub mod spawn;
 pub mod statusline;
 pub mod stop;

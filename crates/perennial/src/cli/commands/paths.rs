@@ -63,6 +63,7 @@ pub fn paths(context: &Context) -> Vec<(&'static str, PathBuf, &'static str)> {
         ("log", home.daemon_log(), "the daemon's log"),
         ("holders", home.holders(), "sessions and their recordings"),
         ("jobs", home.jobs(), "commands that Perennial runs"),
+        ("snapshots", home.snapshots(), "snapshots of work trees, as git repositories"),
         ("mirror", home.mirror(), "every agent as a JSON file"),
         ("graph", home.graph(), "the entity graph, made from the journal"),
     ];

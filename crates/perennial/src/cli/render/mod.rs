@@ -18,6 +18,7 @@ pub mod recording;
 pub mod role;
 pub mod roster;
 pub mod signal;
+pub mod snapshot;
 pub mod steps;
 pub mod story;
 pub mod table;

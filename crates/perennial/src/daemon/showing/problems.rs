@@ -11,6 +11,7 @@ mod missing;
 mod offspring;
 mod record;
 pub mod signal;
+pub mod snapshots;
 pub mod task;
 
 use perennial_api::{ExitCode, Problem};
@@ -116,6 +117,7 @@ pub fn refusal(refusal: &Refusal, fleet: &Fleet) -> Problem {
         Refusal::SignalSource { kind } => signal::source(*kind),
         Refusal::SignalTarget { kind } => signal::target(*kind),
         Refusal::SignalPayload { kind, fault } => signal::payload(*kind, fault),
+        Refusal::SessionInTree { agent } => snapshots::session_in_tree(&name(*agent)),
         Refusal::ParentGone { parent } => parent_gone(&name(*parent)),
         Refusal::StillEnding { agent } => still_ending(&name(*agent)),
         Refusal::Task { task: id, why } => task::refused(*id, why, name),
@@ -292,7 +294,8 @@ fn not_allowed(caller: Caller, verb: Verb, standing: Standing) -> Problem {
             | Verb::Clean
             | Verb::Signal
             | Verb::Escalate
-            | Verb::Task,
+            | Verb::Task
+            | Verb::Snapshot,
             _,
         ) => verb.word(),
     };
@@ -328,6 +331,9 @@ fn why_no_agent_may(verb: Verb, standing: Standing) -> &'static str {
         (Verb::TaskAssign, _) => "an agent gives tasks to itself and to agents below it",
         (Verb::TaskVerify, _) => "only an agent above its worker, or a person, may do this",
         (Verb::TaskDrop, _) => "only whoever added the task, or a person, may do this",
+        (Verb::Snapshot, _) => {
+            "a snapshot holds all files of a work tree, and a restore replaces them"
+        }
         (Verb::Look | Verb::Set | Verb::Rename | Verb::Post | Verb::Mail | Verb::Down, _)
         | (Verb::Signal | Verb::Escalate | Verb::Task, _) => "only a person may do this",
     }

@@ -242,6 +242,7 @@ pub fn done(verb: Verb) -> &'static str {
         Verb::Assume => "given a role",
         Verb::Transfer => "role handed over",
         Verb::Drop => "role dropped",
+        Verb::Snapshot => "snapshot taken",
         Verb::Up => "daemon started",
         Verb::Down => "daemon shut down",
         Verb::Clean => "cleaned",

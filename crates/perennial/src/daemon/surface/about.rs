@@ -195,6 +195,7 @@ fn changes_claims(record: &Record) -> bool {
         | AgentEvent::RoleLeft { .. }
         | AgentEvent::Summarised { .. }
         | AgentEvent::LegacyLeft { .. }
+        | AgentEvent::Snapshot(_)
         | AgentEvent::RoundPassed { .. }
         | AgentEvent::BurialAsked { .. }
         | AgentEvent::SettingsChanged { .. }

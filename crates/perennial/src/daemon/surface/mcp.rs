@@ -191,7 +191,9 @@ fn done(done: &Done) -> Value {
         | Done::Message(_)
         | Done::Pruned(_)
         | Done::Down(_)
-        | Done::Cleaned(_) => serde_json::to_value(done).unwrap_or_default(),
+        | Done::Cleaned(_)
+        | Done::Snapshot(_)
+        | Done::Restored(_) => serde_json::to_value(done).unwrap_or_default(),
     }
 }
 

@@ -39,6 +39,7 @@ pub mod server;
 mod set;
 mod sight;
 mod signals;
+mod snapshots;
 mod steps;
 mod task_draft;
 mod tasks;
@@ -68,6 +69,7 @@ use tokio::sync::{Notify, watch};
 use crate::daemon::driving::driver::DriverHandle;
 use crate::daemon::driving::harness::Harnesses;
 use crate::daemon::housekeeper::Housekeeper;
+use crate::daemon::snapshot_keeper::SnapshotKeeper;
 use crate::roles::Declared;
 
 use extract::{Body, CallerIdentity, Segment};
@@ -85,6 +87,7 @@ pub struct Surface {
     pub gate: Arc<Gate>,
     pub harnesses: Harnesses,
     pub house: Housekeeper,
+    pub snapshots: SnapshotKeeper,
     pub home: Home,
     pub boot: String,
     /// What the daemon runs with.
@@ -176,6 +179,11 @@ fn handler(route: Route) -> MethodRouter<Shared> {
         Route::ShowTask => get(tasks::show),
         Route::Task => with_body(|task| Order::Task(Box::new(task))),
         Route::Withdraw => with_target(Order::Withdraw),
+        Route::ListSnapshots => get(snapshots::list),
+        Route::TakeSnapshot => with_target(Order::TakeSnapshot),
+        Route::ShowSnapshot => get(snapshots::show),
+        Route::DiffSnapshot => get(snapshots::diff),
+        Route::RestoreSnapshot => with_target_and_body(Order::RestoreSnapshot),
         Route::StopAll => alone(|| Order::StopAll),
         Route::Down => alone(|| Order::Down),
         Route::Clean => with_target_and_body(Order::Clean),

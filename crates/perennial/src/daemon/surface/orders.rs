@@ -17,6 +17,7 @@ use perennial_api::post::Post;
 use perennial_api::request;
 use perennial_api::role::{RoleChanged, Vacancy};
 use perennial_api::signal::{SendSignal, Signal};
+use perennial_api::snapshot::{SnapshotRestored, SnapshotTaken};
 use perennial_api::task::{Task, TaskRequest};
 use perennial_core::authority::Caller;
 use perennial_core::command::{Command, Request, RoleWanted, Spawn, Then};
@@ -83,6 +84,8 @@ pub enum Order {
     Clean(String, Clean),
     Signal(SendSignal),
     Escalate(Escalate),
+    TakeSnapshot(String),
+    RestoreSnapshot(String, request::Restore),
 }
 
 /// What came of it.
@@ -107,6 +110,8 @@ pub enum Done {
     Cleaned(Box<Cleaned>),
     Signalled(Signal),
     Escalated(Escalation),
+    Snapshot(Box<SnapshotTaken>),
+    Restored(Box<SnapshotRestored>),
 }
 
 impl Done {
@@ -116,7 +121,8 @@ impl Done {
             | Done::Posted(_)
             | Done::Mailed(_)
             | Done::Signalled(_)
-            | Done::Escalated(_) => StatusCode::CREATED,
+            | Done::Escalated(_)
+            | Done::Snapshot(_) => StatusCode::CREATED,
             Done::Agent(_)
             | Done::Agents(_)
             | Done::Buried(_)
@@ -129,7 +135,8 @@ impl Done {
             | Done::Reported(_)
             | Done::Pruned(_)
             | Done::Down(_)
-            | Done::Cleaned(_) => StatusCode::OK,
+            | Done::Cleaned(_)
+            | Done::Restored(_) => StatusCode::OK,
         };
         json_with(status, self)
     }
@@ -195,6 +202,8 @@ impl Surface {
             Order::Signal(signal) => Ok(Done::Signalled(self.send_signal(caller, signal).await?)),
             Order::Escalate(matter) => Ok(Done::Escalated(self.escalate(caller, matter).await?)),
             Order::Prune(prune) => Ok(Done::Pruned(self.prune(caller, prune).await?)),
+            Order::TakeSnapshot(target) => self.take_snapshot(caller, target).await,
+            Order::RestoreSnapshot(target, to) => self.restore_snapshot(caller, target, to).await,
             Order::Down => {
                 self.authorise(caller, Verb::Down, None).await?;
                 self.ending.send_replace(true);

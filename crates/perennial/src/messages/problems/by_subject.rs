@@ -1,11 +1,12 @@
 //! Problems that belong to one subject: mail, panes in tmux, keeping house, the record.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use perennial_api::Problem;
 use perennial_core::refusal::Refusal;
 use perennial_core::signal::{PayloadFault, SignalKind};
 use perennial_core::vocabulary::Vocabulary;
+use perennial_engine::git::{GitError, Unsupported};
 
 use super::denied;
 use crate::cli::archive::read::ReadError;
@@ -27,6 +28,31 @@ pub fn of_mail() -> Vec<Problem> {
         daemon::mail::no_such_mail("msg_1"),
         daemon::mail::no_mailbox(),
         daemon::mail::not_yours("operator"),
+    ]
+}
+
+pub fn of_snapshots() -> Vec<Problem> {
+    let path = || PathBuf::from("/work/web");
+    let of = |error: &GitError| daemon::snapshots::failed("no snapshot was taken", error);
+    let object = perennial_engine::git::object::ObjectId([0; 20]);
+    let in_the_way = (1..=7).map(|number| format!("build/{number}.o")).collect();
+    vec![
+        daemon::snapshots::session_in_tree("bob"),
+        daemon::snapshots::no_snapshots("bob"),
+        daemon::snapshots::no_such_snapshot("bob", 9, 3),
+        daemon::snapshots::another_work_tree("bob", "/work/web", "/work/api"),
+        daemon::snapshots::relative_directory("then"),
+        daemon::snapshots::index_elsewhere(),
+        crate::cli::problems::unusable_directory("th\u{fffd}n"),
+        of(&GitError::NotARepository(path())),
+        of(&GitError::Unsupported(Unsupported::Sha256)),
+        of(&GitError::InTheWay(in_the_way)),
+        of(&GitError::Locked(path().join(".git/index.lock"))),
+        of(&GitError::NotEmpty(path())),
+        of(&GitError::TooManyFiles(2_000_000)),
+        of(&GitError::NoIndex(object)),
+        of(&GitError::damaged(&path().join(".git/index"), "its checksum is wrong")),
+        of(&GitError::Missing(object)),
     ]
 }
 

@@ -19,6 +19,7 @@ use perennial_core::session::Pace;
 use perennial_core::settings::{NewParent, Settings, VariableChange};
 use perennial_core::signal::SignalEvent;
 use perennial_core::situation::Situation;
+use perennial_core::snapshot::{SnapshotCause, SnapshotEvent};
 use perennial_core::state::Cause;
 use perennial_core::time::Time;
 
@@ -287,7 +288,34 @@ fn agent_sentence(event: &AgentEvent) -> String {
         }
         AgentEvent::BurialAsked { .. } => "asked to be buried at the end of its turn".to_owned(),
         AgentEvent::Summarised { summary } => format!("summary: {summary}"),
+        AgentEvent::Snapshot(event) => snapshot(event),
         AgentEvent::PutOff { until, unseen } => put_off(*until, *unseen),
+    }
+}
+
+fn snapshot(event: &SnapshotEvent) -> String {
+    match event {
+        SnapshotEvent::Taken(taken) => {
+            let files = match taken.files.files {
+                1 => "1 file".to_owned(),
+                many => format!("{many} files"),
+            };
+            let left = match taken.files.left_out {
+                0 => String::new(),
+                count => format!(", {count} left out"),
+            };
+            let why = match taken.why {
+                SnapshotCause::Asked => "",
+                SnapshotCause::BeforeRestore => " before a restore",
+            };
+            format!("snapshot {} taken{why}: {files}{left}", taken.number)
+        }
+        SnapshotEvent::RestoreBegun { number, present, with_index, .. } => {
+            let index = if *with_index { " and index" } else { "" };
+            format!(
+                "restoring files{index} of snapshot {number}; snapshot {present} is what was there"
+            )
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use perennial_core::id::AgentId;
 use perennial_core::legacy::LegacyKind;
 use perennial_core::reason::Evidence;
 use perennial_core::role::RoleTerms;
+use perennial_core::snapshot::{SnapshotEvent, SnapshotTaken};
 use perennial_core::text::Text;
 
 use super::parts::{exit, opening, process, sample, seconds, threshold};
@@ -77,6 +78,7 @@ impl Writer {
             }
             AgentEvent::RoleLeft { to, evidence } => self.left_role(*to, evidence),
             AgentEvent::SettingsChanged { settings, evidence } => self.settings(settings, evidence),
+            AgentEvent::Snapshot(event) => self.snapshot(event),
             AgentEvent::PutOff { until, unseen } => {
                 wire::What::PutOff { until: until.map(rfc3339), unseen_seconds: seconds(*unseen) }
             }
@@ -98,6 +100,32 @@ impl Writer {
             held_for: hold.held_for.word().to_owned(),
             evidence: self.evidence(&hold.evidence),
             since: rfc3339(hold.since),
+        }
+    }
+
+    fn snapshot(&mut self, event: &SnapshotEvent) -> wire::What {
+        match event {
+            SnapshotEvent::Taken(SnapshotTaken { number, why, files, evidence }) => {
+                wire::What::SnapshotTaken {
+                    number: *number,
+                    why: why.word().to_owned(),
+                    commit: files.commit.clone(),
+                    base: files.base.clone(),
+                    files: files.files,
+                    bytes: files.bytes,
+                    left_out: files.left_out,
+                    torn: files.torn,
+                    evidence: self.evidence(evidence),
+                }
+            }
+            SnapshotEvent::RestoreBegun { number, present, with_index, evidence } => {
+                wire::What::RestoreBegun {
+                    number: *number,
+                    present: *present,
+                    with_index: *with_index,
+                    evidence: self.evidence(evidence),
+                }
+            }
         }
     }
 

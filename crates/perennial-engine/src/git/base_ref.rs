@@ -1,0 +1,135 @@
+//! The one thing that a snapshot writes to the owner's repository: a ref on the commit that it builds on, so that
+//! `git gc` keeps that commit's objects. It is pushed by `push --mirror`, but brings nothing with it that the
+//! commit's own branch does not.
+//!
+//! No reflog is written and no hook runs.
+//!
+//! Invariants
+//! - BR1  Links below the git directory are not followed: the ref is written in this repository or not at all.
+//! - BR2  A ref that is there has its own commit as its value; it is never moved.
+
+use std::io::{self, Write};
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+use rustix::fs::{AtFlags, Mode, OFlags};
+
+use super::error::{At, GitError};
+use super::object::ObjectId;
+use super::repository::{Repository, read_optional};
+
+const PLACE: [&str; 3] = ["refs", "perennial", "base"];
+
+fn name(commit: ObjectId) -> String {
+    format!("{}/{commit}", PLACE.join("/"))
+}
+
+/// Whether the ref was there already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kept {
+    Before,
+    Now,
+}
+
+/// Makes sure that the repository keeps a commit.
+pub fn keep(repository: &Repository, commit: ObjectId) -> Result<Kept, GitError> {
+    if repository.resolve(&name(commit))? == Some(commit) {
+        return Ok(Kept::Before);
+    }
+    let shown = repository.common_dir.join(name(commit));
+    let directory = place(&repository.common_dir, true).at(&shown)?;
+    write(&directory, commit).at(&shown)?;
+    Ok(Kept::Now)
+}
+
+/// Takes the ref away, wherever git has it.
+pub fn release(common_dir: &Path, commit: ObjectId) -> Result<(), GitError> {
+    let shown = common_dir.join(name(commit));
+    // The packed one first: it would come back to life when the loose one is gone.
+    unpack(common_dir, commit)?;
+    match place(common_dir, false) {
+        Ok(directory) => {
+            match rustix::fs::unlinkat(&directory, commit.to_string(), AtFlags::empty()) {
+                Ok(()) | Err(rustix::io::Errno::NOENT) => {}
+                Err(error) => return Err(error).at(&shown),
+            }
+        }
+        // Git removes directories that became empty when it packs refs.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(error).at(&shown),
+    }
+    // Empty directories of ours go too; one that is not empty stays.
+    let _ = std::fs::remove_dir(common_dir.join("refs/perennial/base"));
+    let _ = std::fs::remove_dir(common_dir.join("refs/perennial"));
+    Ok(())
+}
+
+fn place(common_dir: &Path, may_make: bool) -> io::Result<OwnedFd> {
+    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::RDONLY;
+    let mut at = rustix::fs::open(common_dir, flags, Mode::empty())?;
+    for part in PLACE {
+        if may_make {
+            match rustix::fs::mkdirat(&at, part, Mode::from_raw_mode(0o777)) {
+                Ok(()) | Err(rustix::io::Errno::EXIST) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        at = rustix::fs::openat(&at, part, flags, Mode::empty())?;
+    }
+    Ok(at)
+}
+
+fn write(directory: &OwnedFd, commit: ObjectId) -> io::Result<()> {
+    let lock = format!("{commit}.lock");
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    let opened = match rustix::fs::openat(directory, &lock, flags, Mode::from_raw_mode(0o666)) {
+        // Left by a daemon that was killed: only we write here, and what would be written is always the same.
+        Err(rustix::io::Errno::EXIST) => {
+            rustix::fs::unlinkat(directory, &lock, AtFlags::empty())?;
+            rustix::fs::openat(directory, &lock, flags, Mode::from_raw_mode(0o666))?
+        }
+        opened => opened?,
+    };
+    let mut file = std::fs::File::from(opened);
+    writeln!(file, "{commit}")?;
+    file.sync_all()?;
+    rustix::fs::renameat(directory, &lock, directory, commit.to_string())?;
+    rustix::fs::fsync(directory)?;
+    Ok(())
+}
+
+/// Takes the ref out of `packed-refs`, by git's own lock.
+fn unpack(common_dir: &Path, commit: ObjectId) -> Result<(), GitError> {
+    let path = common_dir.join("packed-refs");
+    let line = format!("{commit} {}\n", name(commit)).into_bytes();
+    let holds = |bytes: &[u8]| memchr::memmem::find(bytes, &line);
+    if read_optional(&path, u64::MAX - 1)?.is_none_or(|bytes| holds(&bytes).is_none()) {
+        return Ok(());
+    }
+    let lock = common_dir.join("packed-refs.lock");
+    let mut file = match std::fs::OpenOptions::new().write(true).create_new(true).open(&lock) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            return Err(GitError::Locked(lock));
+        }
+        opened => opened.at(&lock)?,
+    };
+    let written = (|| -> io::Result<()> {
+        // Read again: somebody may have packed refs before we had the lock.
+        let bytes = std::fs::read(&path)?;
+        let Some(at) = holds(&bytes) else { return std::fs::remove_file(&lock) };
+        let mut end = at + line.len();
+        // A peeled value belongs to the line before it.
+        if bytes.get(end) == Some(&b'^') {
+            end += bytes[end..].iter().position(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        }
+        file.write_all(&bytes[..at])?;
+        file.write_all(&bytes[end..])?;
+        file.set_permissions(std::fs::metadata(&path)?.permissions())?;
+        file.sync_all()?;
+        std::fs::rename(&lock, &path)
+    })();
+    if written.is_err() {
+        let _ = std::fs::remove_file(&lock);
+    }
+    written.at(&path)
+}

@@ -1,0 +1,247 @@
+//! Puts the files of a snapshot back into their work tree, or into another directory.
+//!
+//! Never HEAD, a branch or a reflog. The caller has taken a snapshot of the present, and knows that no session runs in
+//! the work tree.
+//!
+//! Invariants
+//! - RS1  What is replaced or removed is in the snapshot of the present (`obstacles.rs`); otherwise nothing is touched.
+//! - RS2  What is removed is judged by the restored ignore rules: a file that they ignore stays.
+//! - RS3  What the snapshot left out, and sparse paths, stay as they are.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use super::contents::{Contents, StoredFile, permissions};
+use super::obstacles;
+use super::path_text::unescape;
+use super::restore_index::IndexLock;
+use super::take::{TakeOrder, look};
+use super::write_file::Directory;
+use crate::git::error::{At, GitError};
+use crate::git::index::Index;
+use crate::git::object::EntryMode;
+use crate::git::repository::{self, Repository};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WithIndex {
+    Yes,
+    No,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Restored {
+    pub written: usize,
+    pub removed: usize,
+    /// Work trees whose index was put back.
+    pub indexes: usize,
+}
+
+type Files = BTreeMap<Vec<u8>, StoredFile>;
+
+/// Restores `target` into the work tree of `order`, of which `present` is the snapshot of this moment.
+pub fn restore(
+    order: &TakeOrder<'_>,
+    target: &Contents,
+    present: &Contents,
+    with_index: WithIndex,
+) -> Result<Restored, GitError> {
+    let top = repository::find(order.directory)?;
+    let root = Directory::open(&top.work_tree).at(&top.work_tree)?;
+    let (wanted, there) = (target.files(), present.files());
+    let obstacles = obstacles::find(&root, (target, &wanted), &there)?;
+    if !obstacles.is_empty() {
+        return Err(GitError::InTheWay(obstacles));
+    }
+    let locks = match with_index {
+        WithIndex::Yes => lock_indexes(&top, target)?,
+        WithIndex::No => Vec::new(),
+    };
+    let mut restored = Restored::default();
+    clear(&root, &wanted, &there, &mut restored).at(&root.path)?;
+    let changed = wanted.iter().filter(|(path, file)| there.get(*path) != Some(file));
+    for (path, file) in changed {
+        let shown = root.path.join(Path::new(std::ffi::OsStr::from_bytes(path)));
+        let same_content = there.get(path).is_some_and(|old| {
+            old.id == file.id
+                && (old.mode == EntryMode::Symlink) == (file.mode == EntryMode::Symlink)
+        });
+        if same_content {
+            root.set_mode(path, file.permissions).at(&shown)?;
+        } else {
+            root.write(path, *file, &target.read(file.id)?).at(&shown)?;
+        }
+        restored.written += 1;
+    }
+    for (repository, lock, at) in locks {
+        lock.put(&repository, target, &target.units[at])?;
+        restored.indexes += 1;
+    }
+    remove_extras(order, &root, target, (&wanted, &there), &mut restored)?;
+    settle_directories(&root, target, Some(present)).at(&root.path)?;
+    Ok(restored)
+}
+
+/// Writes the files of a snapshot into a directory that is empty or does not exist.
+pub fn restore_to(directory: &Path, target: &Contents) -> Result<Restored, GitError> {
+    std::fs::create_dir_all(directory).at(directory)?;
+    if std::fs::read_dir(directory).at(directory)?.next().is_some() {
+        return Err(GitError::NotEmpty(directory.to_owned()));
+    }
+    let path = std::fs::canonicalize(directory).at(directory)?;
+    let root = Directory::open(&path).at(&path)?;
+    let mut restored = Restored::default();
+    for (path, file) in target.files() {
+        let shown = root.path.join(Path::new(std::ffi::OsStr::from_bytes(&path)));
+        root.write(&path, file, &target.read(file.id)?).at(&shown)?;
+        restored.written += 1;
+    }
+    settle_directories(&root, target, None).at(&root.path)?;
+    Ok(restored)
+}
+
+/// The locks of all indexes that the snapshot has, before anything is changed.
+fn lock_indexes(
+    top: &Repository,
+    target: &Contents,
+) -> Result<Vec<(Repository, IndexLock, usize)>, GitError> {
+    let mut locks = Vec::new();
+    for (at, unit) in target.units.iter().enumerate().filter(|(_, unit)| unit.index.is_some()) {
+        let path = unit.prefix.strip_suffix(b"/").unwrap_or(&unit.prefix);
+        let work_tree = top.work_tree.join(Path::new(std::ffi::OsStr::from_bytes(path)));
+        let work_tree = if path.is_empty() { top.work_tree.clone() } else { work_tree };
+        match repository::open(&work_tree) {
+            Ok(repository) => {
+                let lock = IndexLock::take(&repository)?;
+                locks.push((repository, lock, at));
+            }
+            // A nested repository that is gone has no index to restore.
+            Err(_) if !path.is_empty() => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(locks)
+}
+
+/// Removes files of the present that stand where a directory has to be, and directories where a file has to be.
+fn clear(
+    root: &Directory,
+    wanted: &Files,
+    there: &Files,
+    restored: &mut Restored,
+) -> std::io::Result<()> {
+    for path in there.keys().filter(|path| !wanted.contains_key(*path)) {
+        let above = (0..path.len()).filter(|at| path[*at] == b'/');
+        let is_below_a_file = above.clone().any(|at| wanted.contains_key(&path[..at]));
+        let inside = [&**path, b"/"].concat();
+        let is_above_a_file = wanted
+            .range(inside.clone()..)
+            .next()
+            .is_some_and(|(next, _)| next.starts_with(&inside));
+        if is_below_a_file || is_above_a_file {
+            root.remove(path)?;
+            restored.removed += 1;
+            for at in above.rev() {
+                root.remove_empty(&path[..at]);
+            }
+        }
+    }
+    // A directory without files in it may still be where a file has to be.
+    for path in wanted.keys().filter(|path| !there.contains_key(*path)) {
+        root.remove_directories(path)?;
+    }
+    Ok(())
+}
+
+/// RS2 and RS3.
+fn remove_extras(
+    order: &TakeOrder<'_>,
+    root: &Directory,
+    target: &Contents,
+    (wanted, there): (&Files, &Files),
+    restored: &mut Restored,
+) -> Result<(), GitError> {
+    let (left_out, sparse) = (left_out(target), sparse_paths(target)?);
+    let now = look(order)?.files();
+    let extras = now.keys().filter(|path| there.contains_key(*path) && !wanted.contains_key(*path));
+    for path in extras {
+        let is_left_out = left_out.contains(&**path)
+            || (0..path.len()).any(|at| path[at] == b'/' && left_out.contains(&path[..at]));
+        if is_left_out || sparse.contains(path) {
+            continue;
+        }
+        root.remove(path).at(&root.path)?;
+        restored.removed += 1;
+        for at in (0..path.len()).rev().filter(|at| path[*at] == b'/') {
+            if !root.remove_empty(&path[..at]) {
+                break;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn full(prefix: &[u8], escaped: &str) -> Option<Vec<u8>> {
+    Some([prefix, &unescape(escaped)?].concat())
+}
+
+fn left_out(target: &Contents) -> HashSet<Vec<u8>> {
+    let units = target.units.iter();
+    let paths = units.flat_map(|unit| {
+        unit.state.left_out.iter().filter_map(|left| full(&unit.prefix, &left.path))
+    });
+    paths.map(|path| path.strip_suffix(b"/").map(<[u8]>::to_vec).unwrap_or(path)).collect()
+}
+
+/// Paths that the snapshot's index expected not to be there.
+fn sparse_paths(target: &Contents) -> Result<HashSet<Vec<u8>>, GitError> {
+    let mut sparse = HashSet::new();
+    for unit in &target.units {
+        let Some(id) = unit.index else { continue };
+        let shared = unit.shared_index.map(|id| target.read(id)).transpose()?;
+        let index = Index::parse(Path::new("index"), &target.read(id)?, |_| {
+            shared.clone().ok_or(GitError::Missing(id))
+        })?;
+        let entries = index.entries.into_iter().filter(|entry| entry.skip_worktree);
+        sparse.extend(entries.map(|entry| [&*unit.prefix, &entry.path].concat()));
+    }
+    Ok(sparse)
+}
+
+/// Empty directories and the modes of all.
+fn settle_directories(
+    root: &Directory,
+    target: &Contents,
+    present: Option<&Contents>,
+) -> std::io::Result<()> {
+    for unit in &target.units {
+        let empty: Vec<Vec<u8>> =
+            unit.state.empty_directories.iter().filter_map(|path| unescape(path)).collect();
+        for path in &empty {
+            root.make_directory(&[&*unit.prefix, path].concat())?;
+        }
+        let files = unit.files.keys();
+        let mut directories: BTreeSet<&[u8]> = files
+            .flat_map(|path| (0..path.len()).filter(|at| path[*at] == b'/').map(|at| &path[..at]))
+            .collect();
+        directories.extend(empty.iter().map(|path| &**path));
+        // The deepest first: one that can't be written to closes behind us.
+        for path in directories.into_iter().rev() {
+            let wanted = permissions(&unit.state, path, EntryMode::Directory);
+            let at = [&*unit.prefix, path].concat();
+            if root.stat(&at)?.is_some_and(|stat| stat.st_mode & 0o7777 != wanted) {
+                root.set_mode(&at, wanted)?;
+            }
+        }
+    }
+    for unit in present.into_iter().flat_map(|present| &present.units) {
+        let kept = target.units.iter().find(|other| other.prefix == unit.prefix);
+        for path in unit.state.empty_directories.iter().rev() {
+            let is_wanted = kept.is_some_and(|kept| kept.state.empty_directories.contains(path));
+            if let Some(at) = full(&unit.prefix, path).filter(|_| !is_wanted) {
+                root.remove_empty(&at);
+            }
+        }
+    }
+    Ok(())
+}

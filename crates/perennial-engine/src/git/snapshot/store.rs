@@ -1,0 +1,238 @@
+//! The bare repository that holds the snapshots of one project, in the state directory. It borrows the objects of
+//! the owner's repository; `git` can read it.
+//!
+//! Invariants
+//! - ST1  A snapshot is there once its ref is: the ref is written after the pack, and both are durable.
+//! - ST2  One process writes at a time (`writing.lock`). What an earlier one left half done is removed then.
+
+use std::collections::HashSet;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, Timespec, Timestamps};
+
+use super::pack_writer::{TEMPORARY, sync_directory};
+use super::walk::FileStat;
+use crate::git::error::{At, GitError};
+use crate::git::object::{ObjectId, ObjectKind, hash};
+use crate::git::object_store::ObjectStore;
+use crate::git::pack_file::PackFile;
+use crate::git::repository::{Repository, is_absent, read_optional};
+
+/// Of the names of stores and caches: enough hexadecimal digits to tell paths apart.
+const DIGITS: usize = 12;
+
+/// Of the files that list other repositories and the ends of history.
+const MOST_LIST: u64 = 1 << 20;
+
+const CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n[gc]\n\tauto = 0\n\
+                      [receive]\n\tdenyUpdates = true\n";
+
+#[derive(Debug, Clone)]
+pub struct SnapshotStore {
+    path: PathBuf,
+}
+
+impl SnapshotStore {
+    /// Where the snapshots of a repository are: work trees of one repository share a store.
+    pub fn of(snapshots: &Path, repository: &Repository) -> SnapshotStore {
+        let common = repository.common_dir.as_os_str().as_bytes();
+        let project = match repository.common_dir.file_name() {
+            Some(name) if name != ".git" => repository.common_dir.file_name(),
+            _ => repository.common_dir.parent().and_then(Path::file_name),
+        };
+        let readable: String = project
+            .map(|name| name.to_string_lossy().into_owned())
+            .unwrap_or_default()
+            .chars()
+            .map(|c| if c.is_ascii_alphanumeric() || "-_".contains(c) { c } else { '-' })
+            .take(40)
+            .collect();
+        SnapshotStore { path: snapshots.join(format!("{readable}-{}.git", short(common))) }
+    }
+
+    pub fn at(path: impl Into<PathBuf>) -> SnapshotStore {
+        SnapshotStore { path: path.into() }
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub fn packs(&self) -> PathBuf {
+        self.path.join("objects/pack")
+    }
+
+    /// The stat cache of a work tree.
+    pub fn cache(&self, work_tree: &Path) -> PathBuf {
+        self.path.join("stat-cache").join(short(work_tree.as_os_str().as_bytes()))
+    }
+
+    /// The ids that a base commit's tree reaches.
+    pub fn base(&self, commit: ObjectId) -> PathBuf {
+        self.path.join("bases").join(commit.to_string())
+    }
+
+    /// Makes the repository, if there is none, and waits until nobody else writes to it.
+    pub fn lock(&self) -> Result<StoreLock, GitError> {
+        let mut builder = std::fs::DirBuilder::new();
+        builder.recursive(true).mode(0o700);
+        for part in
+            ["objects/pack", "objects/info", "refs/snapshots", "refs/heads", "stat-cache", "bases"]
+        {
+            let path = self.path.join(part);
+            builder.create(&path).at(&path)?;
+        }
+        let path = self.path.join("writing.lock");
+        let file = std::fs::File::options().create(true).append(true).open(&path).at(&path)?;
+        rustix::fs::flock(&file, FlockOperation::LockExclusive).at(&path)?;
+        for (name, text) in [("config", CONFIG), ("HEAD", "ref: refs/heads/none\n")] {
+            let path = self.path.join(name);
+            if !path.exists() {
+                write_durably(&path, text.as_bytes())?;
+            }
+        }
+        self.remove_leftovers()?;
+        let now_ns = touch(&file).at(&path)?;
+        Ok(StoreLock { now_ns, _file: file })
+    }
+
+    /// ST2.
+    fn remove_leftovers(&self) -> Result<(), GitError> {
+        let packs = self.packs();
+        for entry in std::fs::read_dir(&packs).at(&packs)?.flatten() {
+            if entry.file_name().as_bytes().starts_with(TEMPORARY.as_bytes()) {
+                std::fs::remove_file(entry.path()).at(&entry.path())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Borrows the objects of another repository from now on. `false` if its path can't be written in the list.
+    pub fn borrow(&self, repository: &Repository) -> Result<bool, GitError> {
+        let objects = repository.objects_dir();
+        let line = objects.as_os_str().as_bytes();
+        if line.contains(&b'\n') || line.starts_with(b"\"") {
+            return Ok(false);
+        }
+        self.list("objects/info/alternates", [line])?;
+        // Where the owner's history ends, ours does too.
+        let shallow = read_optional(&repository.common_dir.join("shallow"), MOST_LIST)?;
+        self.list("shallow", shallow.unwrap_or_default().split(|byte| *byte == b'\n'))?;
+        Ok(true)
+    }
+
+    /// Adds lines to a file of ours that lists some.
+    fn list<'a>(
+        &self,
+        name: &str,
+        lines: impl IntoIterator<Item = &'a [u8]>,
+    ) -> Result<(), GitError> {
+        let path = self.path.join(name);
+        let before = read_optional(&path, MOST_LIST)?.unwrap_or_default();
+        let mut listed = before.clone();
+        for line in lines.into_iter().filter(|line| !line.is_empty()) {
+            if !before.split(|byte| *byte == b'\n').any(|one| one == line) {
+                listed.extend_from_slice(line);
+                listed.push(b'\n');
+            }
+        }
+        if listed == before { Ok(()) } else { write_durably(&path, &listed) }
+    }
+
+    /// What the packs of this repository hold.
+    pub fn own_ids(&self) -> Result<HashSet<ObjectId>, GitError> {
+        let (packs, mut ids) = (self.packs(), HashSet::new());
+        for path in pack_indexes(&packs)? {
+            ids.extend(PackFile::open(&path)?.ids()?);
+        }
+        Ok(ids)
+    }
+
+    pub fn objects(&self) -> Result<ObjectStore, GitError> {
+        ObjectStore::open(&self.path.join("objects"))
+    }
+
+    fn ref_path(&self, commit: ObjectId) -> PathBuf {
+        self.path.join("refs/snapshots").join(commit.to_string())
+    }
+
+    pub fn has(&self, commit: ObjectId) -> bool {
+        let text = read_optional(&self.ref_path(commit), 64).ok().flatten();
+        text.is_some_and(|text| text == format!("{commit}\n").into_bytes())
+    }
+
+    /// ST1.
+    pub fn add_ref(&self, commit: ObjectId) -> Result<(), GitError> {
+        write_durably(&self.ref_path(commit), format!("{commit}\n").as_bytes())
+    }
+
+    pub fn remove_ref(&self, commit: ObjectId) -> Result<(), GitError> {
+        let path = self.ref_path(commit);
+        match std::fs::remove_file(&path) {
+            Err(error) if is_absent(&error) => Ok(()),
+            removed => removed.at(&path),
+        }
+    }
+
+    /// All snapshots that are complete.
+    pub fn commits(&self) -> Result<Vec<ObjectId>, GitError> {
+        let path = self.path.join("refs/snapshots");
+        let listed = match std::fs::read_dir(&path) {
+            Err(error) if is_absent(&error) => return Ok(Vec::new()),
+            listed => listed.at(&path)?,
+        };
+        let names = listed.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+        Ok(names.filter_map(|name| ObjectId::parse(&name)).filter(|id| self.has(*id)).collect())
+    }
+}
+
+/// Held while a snapshot is written.
+#[derive(Debug)]
+pub struct StoreLock {
+    /// By the clock that stamps files.
+    pub now_ns: i64,
+    _file: std::fs::File,
+}
+
+/// Stamps a file with the present, and tells what that is.
+fn touch(file: &std::fs::File) -> io::Result<i64> {
+    let now = Timespec { tv_sec: 0, tv_nsec: rustix::fs::UTIME_NOW as _ };
+    rustix::fs::futimens(file, &Timestamps { last_access: now, last_modification: now })?;
+    Ok(FileStat::from(rustix::fs::fstat(file)?).modified_ns)
+}
+
+pub fn pack_indexes(packs: &Path) -> Result<Vec<PathBuf>, GitError> {
+    let listed = match std::fs::read_dir(packs) {
+        Err(error) if is_absent(&error) => return Ok(Vec::new()),
+        listed => listed.at(packs)?,
+    };
+    let paths = listed.flatten().map(|entry| entry.path());
+    Ok(paths
+        .filter(|path| {
+            let is_index = path.extension().is_some_and(|extension| extension == "idx");
+            // An index without its pack is what a removal left behind.
+            is_index && path.with_extension("pack").exists()
+        })
+        .collect())
+}
+
+fn short(bytes: &[u8]) -> String {
+    hash(ObjectKind::Blob, bytes).to_string()[..DIGITS].to_owned()
+}
+
+fn write_durably(path: &Path, bytes: &[u8]) -> Result<(), GitError> {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".new");
+    let temporary = path.with_file_name(name);
+    let write = || -> io::Result<()> {
+        let mut file = std::fs::File::create(&temporary)?;
+        io::Write::write_all(&mut file, bytes)?;
+        file.sync_all()?;
+        std::fs::rename(&temporary, path)
+    };
+    write().at(path)?;
+    sync_directory(path.parent().unwrap_or(path))
+}

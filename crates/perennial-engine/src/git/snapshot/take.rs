@@ -1,0 +1,214 @@
+//! Takes a snapshot. Whoever needs one, by a verb or on its own account, calls `take`.
+//!
+//! Invariants
+//! - TK1  Nothing is written to the store if nothing changed since the last snapshot of the same work tree.
+
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+
+use super::contents::Contents;
+use super::pack_writer::PackWriter;
+use super::stat_cache::{Last, NewStatCache, StatCache};
+use super::store::{SnapshotStore, StoreLock};
+use super::walk::FileStat;
+use super::{LeftOut, MOST_FILE_BYTES, MOST_NEW_BYTES};
+use crate::git::error::GitError;
+use crate::git::object::{ObjectId, ObjectKind};
+use crate::git::object_store::ObjectStore;
+use crate::git::repository;
+
+/// What a snapshot is taken of, and how.
+pub struct TakeOrder<'a> {
+    /// Any directory in the work tree.
+    pub directory: &'a Path,
+    /// Where the stores are.
+    pub snapshots: &'a Path,
+    /// The owner's own ignore file (`ignore::owners_file`).
+    pub owners_ignore_file: Option<PathBuf>,
+    /// For the date of the commit: nanoseconds since 1970.
+    pub now_ns: i64,
+    pub most_file_bytes: u64,
+    pub most_new_bytes: u64,
+    /// Told how many files have been seen, now and then; `false` ends it with `Interrupted`.
+    pub go_on: &'a dyn Fn(usize) -> bool,
+}
+
+impl std::fmt::Debug for TakeOrder<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TakeOrder").field("directory", &self.directory).finish_non_exhaustive()
+    }
+}
+
+impl<'a> TakeOrder<'a> {
+    pub fn new(directory: &'a Path, snapshots: &'a Path, now_ns: i64) -> TakeOrder<'a> {
+        TakeOrder {
+            directory,
+            snapshots,
+            owners_ignore_file: None,
+            now_ns,
+            most_file_bytes: MOST_FILE_BYTES,
+            most_new_bytes: MOST_NEW_BYTES,
+            go_on: &|_| true,
+        }
+    }
+}
+
+/// A snapshot that is durable.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Taken {
+    pub store: PathBuf,
+    pub work_tree: PathBuf,
+    pub commit: ObjectId,
+    pub base: Option<ObjectId>,
+    /// It is the last snapshot, because nothing changed since.
+    pub is_same: bool,
+    pub files: usize,
+    /// Files that had to be read.
+    pub read: usize,
+    /// Objects and bytes that were added to the store.
+    pub objects: usize,
+    pub bytes: u64,
+    /// Repositories in the work tree.
+    pub nested: usize,
+    pub left_out: Vec<LeftOut>,
+    pub torn: Vec<String>,
+}
+
+/// What goes on while a snapshot is taken, across its work trees.
+pub(super) struct Taking<'a> {
+    pub order: &'a TakeOrder<'a>,
+    pub store: &'a SnapshotStore,
+    pub pack: PackWriter,
+    /// Objects that need no copy.
+    pub known: HashSet<ObjectId>,
+    pub cached: HashMap<&'a [u8], (FileStat, ObjectId)>,
+    pub cache: NewStatCache,
+    pub files: usize,
+    pub read: usize,
+    pub nested: usize,
+    pub left_out: Vec<LeftOut>,
+    pub torn: Vec<String>,
+}
+
+impl<'a> Taking<'a> {
+    fn begin(
+        order: &'a TakeOrder<'a>,
+        (store, lock): (&'a SnapshotStore, &StoreLock),
+        cache: &'a StatCache,
+        pack: PackWriter,
+    ) -> Result<Taking<'a>, GitError> {
+        Ok(Taking {
+            order,
+            store,
+            pack,
+            known: store.own_ids()?,
+            cached: cache.files(),
+            cache: NewStatCache::begin(lock.now_ns),
+            files: 0,
+            read: 0,
+            nested: 0,
+            left_out: Vec::new(),
+            torn: Vec::new(),
+        })
+    }
+
+    /// Adds an object, unless it is there or reachable from the base.
+    pub fn put(
+        &mut self,
+        kind: ObjectKind,
+        bytes: &[u8],
+        base: &HashSet<ObjectId>,
+    ) -> Result<ObjectId, GitError> {
+        let id = crate::git::object::hash(kind, bytes);
+        if self.needs_no_copy(id, base) { Ok(id) } else { self.pack.add(kind, bytes) }
+    }
+
+    pub fn needs_no_copy(&self, id: ObjectId, base: &HashSet<ObjectId>) -> bool {
+        base.contains(&id) || self.known.contains(&id) || self.pack.has(id)
+    }
+
+    pub fn see_file(&mut self) -> Result<(), GitError> {
+        self.files += 1;
+        if self.files.is_multiple_of(256) && !(self.order.go_on)(self.files) {
+            return Err(GitError::Interrupted);
+        }
+        Ok(())
+    }
+}
+
+/// Takes a snapshot of a work tree. When it returns, the snapshot is durable.
+pub fn take(order: &TakeOrder<'_>) -> Result<Taken, GitError> {
+    let repository = repository::find(order.directory)?;
+    let store = SnapshotStore::of(order.snapshots, &repository);
+    let lock = store.lock()?;
+    let cache_path = store.cache(&repository.work_tree);
+    let cache = StatCache::load(&cache_path);
+    let pack = PackWriter::new(store.packs(), order.most_new_bytes);
+    let mut taking = Taking::begin(order, (&store, &lock), &cache, pack)?;
+    let unit = match taking.unit(&repository.work_tree, b"", Some(&repository), 0) {
+        Ok(unit) => unit,
+        Err(error) => {
+            taking.pack.discard();
+            return Err(error);
+        }
+    };
+    let same = cache
+        .last()
+        .filter(|last| last.tree == unit.tree && last.base == unit.base && store.has(last.commit));
+    let Taking { mut pack, cache: new_cache, files, read, nested, left_out, torn, .. } = taking;
+    let (commit, objects, bytes) = match same {
+        Some(last) => {
+            pack.discard();
+            (last.commit, 0, 0)
+        }
+        None => {
+            let text = commit_text(unit.tree, unit.base, order.now_ns);
+            let commit = pack.add(ObjectKind::Commit, text.as_bytes())?;
+            let (objects, bytes) = (pack.count(), pack.pack_bytes());
+            pack.finish()?;
+            store.add_ref(commit)?;
+            (commit, objects, bytes)
+        }
+    };
+    let last = Last { commit, tree: unit.tree, base: unit.base };
+    // A snapshot is no worse without its cache.
+    if let Err(error) = new_cache.save(&cache_path, last) {
+        tracing::warn!(%error, "the cache of a snapshot can't be written");
+    }
+    Ok(Taken {
+        store: store.path().to_owned(),
+        work_tree: repository.work_tree,
+        commit,
+        base: unit.base,
+        is_same: same.is_some(),
+        files,
+        read,
+        objects,
+        bytes,
+        nested,
+        left_out,
+        torn,
+    })
+}
+
+/// What a snapshot would hold now; nothing is written but caches.
+pub fn look(order: &TakeOrder<'_>) -> Result<Contents, GitError> {
+    let repository = repository::find(order.directory)?;
+    let store = SnapshotStore::of(order.snapshots, &repository);
+    let lock = store.lock()?;
+    let cache = StatCache::load(&store.cache(&repository.work_tree));
+    let mut taking = Taking::begin(order, (&store, &lock), &cache, PackWriter::look())?;
+    let unit = taking.unit(&repository.work_tree, b"", Some(&repository), 0)?;
+    let overlay = taking.pack.into_overlay();
+    drop(lock);
+    // The base's objects may not be borrowed yet.
+    let owners = ObjectStore::open(&repository.objects_dir())?;
+    Contents::of_tree(vec![store.objects()?, owners], overlay, unit.tree)
+}
+
+/// An identity of its own: the owner's configuration has no say, and may have none.
+fn commit_text(tree: ObjectId, base: Option<ObjectId>, now_ns: i64) -> String {
+    let parent = base.map(|base| format!("parent {base}\n")).unwrap_or_default();
+    let who = format!("Perennial <perennial@localhost> {} +0000", now_ns.div_euclid(1_000_000_000));
+    format!("tree {tree}\n{parent}author {who}\ncommitter {who}\n\nsnapshot of a work tree\n")
+}

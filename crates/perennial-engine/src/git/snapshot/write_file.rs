@@ -1,0 +1,138 @@
+//! Writes, links and removes files below one directory, through no link.
+//!
+//! Invariants
+//! - WF1  A path of a snapshot never leads out of the directory: every component is opened without following links.
+//! - WF2  A file is there as a whole or as it was before: it is written beside its place and renamed.
+
+use std::io::{self, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, FileType, Mode, OFlags};
+
+use super::contents::StoredFile;
+use super::walk::open_directory;
+use crate::git::object::EntryMode;
+
+const TEMPORARY: &str = ".perennial-restore.tmp";
+
+#[derive(Debug)]
+pub struct Directory {
+    fd: OwnedFd,
+    pub path: PathBuf,
+}
+
+impl Directory {
+    pub fn open(path: &Path) -> io::Result<Directory> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        Ok(Directory { fd: rustix::fs::open(path, flags, Mode::empty())?, path: path.to_owned() })
+    }
+
+    /// The directory of a path, made if need be, and the path's last component.
+    fn parent<'a>(&self, path: &'a [u8], may_make: bool) -> io::Result<(OwnedFd, &'a [u8])> {
+        let mut parts: Vec<&[u8]> = path.split(|byte| *byte == b'/').collect();
+        let name = parts.pop().unwrap_or_default();
+        let mut at = self.fd.try_clone()?;
+        for part in parts {
+            at = match open_directory(&at, part) {
+                Err(rustix::io::Errno::NOENT) if may_make => {
+                    rustix::fs::mkdirat(&at, part, Mode::from_raw_mode(0o777))?;
+                    open_directory(&at, part)?
+                }
+                opened => opened?,
+            };
+        }
+        Ok((at, name))
+    }
+
+    pub fn write(&self, path: &[u8], file: StoredFile, bytes: &[u8]) -> io::Result<()> {
+        let (parent, name) = self.parent(path, true)?;
+        // What a killed restore left.
+        let _ = rustix::fs::unlinkat(&parent, TEMPORARY, AtFlags::empty());
+        match file.mode {
+            EntryMode::Symlink => rustix::fs::symlinkat(bytes, &parent, TEMPORARY)?,
+            EntryMode::File
+            | EntryMode::Executable
+            | EntryMode::Directory
+            | EntryMode::Repository => {
+                let flags = OFlags::WRONLY
+                    | OFlags::CREATE
+                    | OFlags::EXCL
+                    | OFlags::NOFOLLOW
+                    | OFlags::CLOEXEC;
+                let made =
+                    rustix::fs::openat(&parent, TEMPORARY, flags, Mode::from_raw_mode(0o600))?;
+                let mut made = std::fs::File::from(made);
+                made.write_all(bytes)?;
+                rustix::fs::fchmod(&made, Mode::from_raw_mode(file.permissions))?;
+            }
+        }
+        Ok(rustix::fs::renameat(&parent, TEMPORARY, &parent, name)?)
+    }
+
+    /// Changes the mode only.
+    pub fn set_mode(&self, path: &[u8], permissions: u32) -> io::Result<()> {
+        let (parent, name) = self.parent(path, false)?;
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let mode = Mode::from_raw_mode(permissions);
+        match rustix::fs::openat(&parent, name, flags, Mode::empty()) {
+            Ok(file) => Ok(rustix::fs::fchmod(file, mode)?),
+            // One that we may not read has a mode too. It is no link: the walk has seen a file.
+            Err(_) => Ok(rustix::fs::chmodat(&parent, name, mode, AtFlags::empty())?),
+        }
+    }
+
+    /// Removes a file or a link; one that is gone is no error.
+    pub fn remove(&self, path: &[u8]) -> io::Result<()> {
+        let removed = self
+            .parent(path, false)
+            .and_then(|(parent, name)| Ok(rustix::fs::unlinkat(&parent, name, AtFlags::empty())?));
+        match removed {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            removed => removed,
+        }
+    }
+
+    /// Removes a directory if it is empty.
+    pub fn remove_empty(&self, path: &[u8]) -> bool {
+        self.parent(path, false).is_ok_and(|(parent, name)| {
+            rustix::fs::unlinkat(&parent, name, AtFlags::REMOVEDIR).is_ok()
+        })
+    }
+
+    /// Removes a directory that has nothing but directories in it; anything else stays, and so does what is above it.
+    pub fn remove_directories(&self, path: &[u8]) -> io::Result<()> {
+        let Some(stat) = self.stat(path)? else { return Ok(()) };
+        if FileType::from_raw_mode(stat.st_mode) != FileType::Directory || self.remove_empty(path) {
+            return Ok(());
+        }
+        let at = self.path.join(Path::new(std::ffi::OsStr::from_bytes(path)));
+        for entry in std::fs::read_dir(at)? {
+            let name = entry?.file_name();
+            self.remove_directories(&[path, b"/", name.as_bytes()].concat())?;
+        }
+        self.remove_empty(path);
+        Ok(())
+    }
+
+    pub fn make_directory(&self, path: &[u8]) -> io::Result<()> {
+        let (parent, name) = self.parent(path, true)?;
+        match rustix::fs::mkdirat(&parent, name, Mode::from_raw_mode(0o777)) {
+            Err(rustix::io::Errno::EXIST) => Ok(()),
+            made => Ok(made?),
+        }
+    }
+
+    /// What is at a path, links not followed; `None` if nothing is.
+    pub fn stat(&self, path: &[u8]) -> io::Result<Option<rustix::fs::Stat>> {
+        let found = self.parent(path, false).and_then(|(parent, name)| {
+            Ok(rustix::fs::statat(&parent, name, AtFlags::SYMLINK_NOFOLLOW)?)
+        });
+        match found {
+            Err(error) if super::super::repository::is_absent(&error) => Ok(None),
+            Err(error) if error.raw_os_error() == Some(libc::ELOOP) => Ok(None),
+            found => found.map(Some),
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! What keeps a snapshot: refs on base commits, copies of everything else, and nothing of it in the owner's way.
+
+use std::io::Read;
+use std::os::unix::process::CommandExt;
+
+use perennial_engine::git::GitError;
+use perennial_engine::git::snapshot::{
+    Contents, SnapshotStore, TakeOrder, WithIndex, drop_snapshot, take,
+};
+
+use crate::fixture::{Fixture, id, stored};
+
+#[test]
+fn only_a_ref_on_the_base_is_in_the_repository_and_it_goes_with_the_last_snapshot() {
+    let f = Fixture::new();
+    let head = id(&f.git("rev-parse HEAD"));
+    f.write("a.txt", "changed once");
+    let first = f.take();
+    assert_eq!(
+        (first.base, f.base_refs()),
+        (Some(head), vec![format!("refs/perennial/base/{head}")])
+    );
+    f.write("a.txt", "changed twice");
+    let second = f.take();
+    f.git("pack-refs --all");
+    let store = SnapshotStore::at(&first.store);
+    drop_snapshot(&store, first.commit).unwrap();
+    assert_eq!(f.base_refs().len(), 1);
+    assert_eq!(stored(&f.contents(&second))[&b"a.txt"[..]], b"changed twice");
+    drop_snapshot(&store, second.commit).unwrap();
+    assert_eq!(f.base_refs(), [""; 0]);
+    assert!(!f.path(".git/refs/perennial").exists());
+    assert_eq!(std::fs::read_dir(store.packs()).unwrap().count(), 0);
+    f.git("fsck --full");
+}
+
+/// The history is rewritten and pruned, and staged blobs are lost: the snapshot still has everything.
+#[test]
+fn a_snapshot_survives_rewritten_history_and_gc() {
+    let f = Fixture::new();
+    f.git("commit -q --allow-empty -m second");
+    f.write("staged.txt", "only staged");
+    f.git("add staged.txt");
+    f.write("staged.txt", "then changed");
+    // In the object store already, but reachable from nothing: it has to be copied.
+    f.write("loose.txt", "written by hash-object");
+    f.git("hash-object -w loose.txt");
+    let taken = f.take();
+    let before = f.files();
+    f.git("checkout -q --orphan fresh");
+    f.git("rm -rfq --cached .");
+    f.git("commit -q --allow-empty -m fresh");
+    f.git("branch -D main");
+    f.git("reflog expire --expire=now --all");
+    f.git("gc -q --prune=now");
+    let contents = f.contents(&taken);
+    assert_eq!(stored(&contents)[&b"dir/c.txt"[..]], b"c\n");
+    assert_eq!(stored(&contents)[&b"loose.txt"[..]], b"written by hash-object");
+    for path in ["a.txt", "loose.txt", "dir/c.txt"] {
+        std::fs::remove_file(f.path(path)).unwrap();
+    }
+    f.restore(&taken, WithIndex::Yes).unwrap();
+    crate::fixture::assert_same("after gc", &before, &f.files());
+    assert_eq!(f.git("show :staged.txt"), "only staged");
+}
+
+#[test]
+fn nothing_of_a_snapshot_is_pushed_or_shown() {
+    let f = Fixture::new();
+    f.write("private.txt", "not to be pushed");
+    let blob = f.git("hash-object private.txt");
+    let objects = f.git("count-objects");
+    f.take();
+    assert_eq!(f.git("count-objects"), objects);
+    assert!(f.try_git(f.work.parent().unwrap(), "init -q --bare other.git").0);
+    f.git(&format!("push -q --mirror {}", f.beside("other.git").display()));
+    assert!(!f.try_git(&f.beside("other.git"), &format!("cat-file -e {}", blob.trim())).0);
+    assert!(!f.git("log --all --oneline").contains("snapshot"));
+}
+
+/// A change that keeps size and time has another ctime; one in the same tick as the snapshot is read again.
+#[test]
+fn the_cache_is_not_fooled() {
+    let f = Fixture::new();
+    for n in 0..20 {
+        let text = format!("{n:04}");
+        f.write("same-size", &text);
+        let file = std::fs::File::options().write(true).open(f.path("same-size")).unwrap();
+        file.set_modified(std::time::UNIX_EPOCH).unwrap();
+        let taken = f.take();
+        assert_eq!(stored(&f.contents(&taken))[&b"same-size"[..]], text.as_bytes());
+    }
+}
+
+/// A child that takes snapshots without end is killed at six moments. What is listed is whole.
+#[test]
+fn a_kill_in_the_middle_leaves_no_half_snapshot() {
+    if std::env::var_os("SNAPSHOT_VICTIM").is_some() {
+        return victim();
+    }
+    let f = Fixture::new();
+    for n in 0..60 {
+        f.write(&format!("many/{n}"), format!("{n}").repeat(2000));
+    }
+    for round in 0..6 {
+        let mut child = std::process::Command::new(std::env::current_exe().unwrap())
+            .args([
+                "--exact",
+                "keeping::a_kill_in_the_middle_leaves_no_half_snapshot",
+                "--nocapture",
+            ])
+            .env("SNAPSHOT_VICTIM", &f.work)
+            .stdout(std::process::Stdio::piped())
+            .process_group(0)
+            .spawn()
+            .unwrap();
+        // It says when it begins; how far it gets is left to chance, a little more each round.
+        let mut seen = vec![0; 400 + round * 150];
+        let _ = child.stdout.as_mut().unwrap().read_exact(&mut seen);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let store = std::fs::read_dir(f.snapshots()).into_iter().flatten().flatten().next();
+        let Some(store) = store else { continue };
+        let store = SnapshotStore::at(store.path());
+        for commit in store.commits().unwrap() {
+            let contents = Contents::open(&store, commit).unwrap();
+            let files = contents.files();
+            assert_eq!(files.len(), 65);
+            assert!(files.values().all(|file| contents.read(file.id).is_ok()));
+        }
+    }
+    let taken = f.take();
+    let leftovers =
+        std::fs::read_dir(taken.store.join("objects/pack")).unwrap().map(Result::unwrap);
+    assert!(
+        leftovers
+            .map(|entry| entry.file_name())
+            .all(|name| !name.to_string_lossy().starts_with("tmp"))
+    );
+    f.store_git(&taken, "fsck --full");
+}
+
+fn victim() {
+    let work = std::path::PathBuf::from(std::env::var_os("SNAPSHOT_VICTIM").unwrap());
+    let snapshots = work.parent().unwrap().join("state/snapshots");
+    for n in 0..1000_i64 {
+        println!("round {n} begins, and this line is long enough to be waited for");
+        std::fs::write(work.join(format!("many/{}", n % 60)), format!("changed {n}").repeat(3000))
+            .unwrap();
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+        let now = i64::try_from(now.as_nanos()).unwrap();
+        let order = TakeOrder::new(&work, &snapshots, now);
+        take(&order).unwrap();
+    }
+}
+
+#[test]
+fn ten_thousand_files() {
+    let f = Fixture::new();
+    for n in 0..10_000 {
+        let path = f.path(&format!("m{}/f{n}", n % 100));
+        if n < 100 {
+            std::fs::create_dir(path.parent().unwrap()).unwrap();
+        }
+        std::fs::write(path, format!("file {n}\n")).unwrap();
+    }
+    f.git("add -A");
+    f.git("commit -qm many");
+    let first = f.take();
+    assert_eq!((first.files, first.read), (10_005, 10_005));
+    f.write("m1/f1", "changed\n");
+    let second = f.take();
+    // Those that were written in the tick of the first snapshot are read again.
+    assert!(second.files == 10_005 && second.objects < 10, "{second:?}");
+    f.write("m1/f1", "changed again\n");
+    let third = f.take();
+    assert!(third.read < 100, "{third:?}");
+    // A caller who has no time left ends it, and nothing is listed.
+    let snapshots = f.snapshots();
+    let order = f.order(&f.work, &snapshots);
+    let ended = take(&TakeOrder { go_on: &|files| files < 1000, ..order });
+    assert!(matches!(ended, Err(GitError::Interrupted)), "{ended:?}");
+    assert_eq!(SnapshotStore::at(&third.store).commits().unwrap().len(), 3);
+}

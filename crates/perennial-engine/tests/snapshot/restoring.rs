@@ -1,0 +1,184 @@
+//! Restores: what stays, what is refused, and repositories within repositories.
+
+use perennial_engine::git::GitError;
+use perennial_engine::git::snapshot::{
+    ChangeKind, PatchLimits, WithIndex, compare, patch, restore_to,
+};
+
+use crate::fixture::{Fixture, assert_same, stored};
+
+#[test]
+fn ignored_files_stay_by_the_restored_rules() {
+    let f = Fixture::new();
+    f.write(".gitignore", "build/\n");
+    f.write("build/output", "precious");
+    let taken = f.take();
+    let before = f.files();
+    // Without its rule the file is in the way of nobody, and in the snapshot of the present.
+    std::fs::remove_file(f.path(".gitignore")).unwrap();
+    f.write("extra", "extra");
+    f.restore(&taken, WithIndex::No).unwrap();
+    assert_same("ignored files", &before, &f.files());
+}
+
+#[test]
+fn ignored_content_in_the_way_is_refused_and_listed() {
+    let f = Fixture::new();
+    f.write("thing", "a file");
+    let taken = f.take();
+    std::fs::remove_file(f.path("thing")).unwrap();
+    f.write("thing/ignored.o", "precious");
+    f.write(".gitignore", "*.o\nb.txt2\n");
+    let before = f.files();
+    match f.restore(&taken, WithIndex::No) {
+        Err(GitError::InTheWay(paths)) => assert_eq!(paths, ["thing/ignored.o"]),
+        other => panic!("{other:?}"),
+    }
+    assert_same("a refused restore", &before, &f.files());
+    // An untracked file that became a secret by its name is not overwritten either.
+    std::fs::remove_dir_all(f.path("thing")).unwrap();
+    f.write("thing", "another file");
+    f.write(".gitignore", "thing\n");
+    assert!(matches!(f.restore(&taken, WithIndex::No), Err(GitError::InTheWay(_))));
+}
+
+#[test]
+fn another_directory_gets_all_files_and_must_be_empty() {
+    let f = Fixture::new();
+    f.write("new.txt", "new");
+    std::os::unix::fs::symlink("a.txt", f.path("link")).unwrap();
+    f.mode("b.txt", 0o600);
+    let taken = f.take();
+    let to = f.beside("elsewhere");
+    restore_to(&to, &f.contents(&taken)).unwrap();
+    let other = Fixture { work: to.clone(), dir: tempfile::tempdir().unwrap() };
+    assert_same("elsewhere", &f.files(), &other.files());
+    assert!(matches!(restore_to(&to, &f.contents(&taken)), Err(GitError::NotEmpty(_))));
+}
+
+#[test]
+fn submodules_and_nested_repositories_are_snapshots_of_their_own() {
+    let f = Fixture::new();
+    let library = Fixture::new();
+    f.git(&format!("submodule --quiet add {} lib", library.work.display()));
+    f.git("commit -qm submodule");
+    f.write("lib/a.txt", "changed in the submodule");
+    f.write("lib/new.txt", "new in the submodule");
+    f.write("lib/staged.txt", "staged in the submodule");
+    f.git_in("lib", "add staged.txt");
+    for name in ["nested", "nested-unborn"] {
+        std::fs::create_dir(f.path(name)).unwrap();
+        f.git_in(name, "init -q .");
+        f.write(&format!("{name}/x.txt"), "x");
+        f.git_in(name, "add x.txt");
+    }
+    f.git_in("nested", "commit -qm nested");
+    f.write("nested/.gitignore", "*.o\n");
+    f.write("nested/y.txt", "y");
+    f.write("nested/z.o", "ignored");
+    let (status, inner) = (f.status(), f.git_in("lib", "status --porcelain=v2"));
+    let (files, git_files) = (f.files(), f.git_files());
+    let taken = f.take();
+    assert_same("git directories", &git_files, &f.git_files());
+    assert_eq!((f.status(), taken.nested), (status.clone(), 3));
+    let all = stored(&f.contents(&taken));
+    for path in ["lib/new.txt", "lib/a.txt", "nested/y.txt", "nested-unborn/x.txt"] {
+        assert!(all.contains_key(path.as_bytes()), "{path}");
+    }
+    assert!(!all.contains_key(&b"nested/z.o"[..]));
+    f.write("lib/a.txt", "again");
+    std::fs::remove_file(f.path("nested/y.txt")).unwrap();
+    f.write("nested/extra.txt", "extra");
+    f.git_in("lib", "reset -q");
+    f.restore(&taken, WithIndex::Yes).unwrap();
+    assert_same("nested repositories", &files, &f.files());
+    assert_eq!((f.status(), f.git_in("lib", "status --porcelain=v2")), (status, inner));
+}
+
+#[test]
+fn a_linked_work_tree_has_its_own_snapshots_in_the_same_store() {
+    let f = Fixture::new();
+    f.git(&format!("worktree add -q -b linked {}", f.beside("linked").display()));
+    let linked = Fixture {
+        work: f.beside("linked"),
+        dir: tempfile::tempdir_in(f.work.parent().unwrap()).unwrap(),
+    };
+    linked.write("a.txt", "changed in the linked work tree");
+    linked.write("staged", "staged");
+    linked.git("add staged");
+    let (status, files) = (linked.status(), linked.files());
+    let (taken, main) = (linked.take(), f.take());
+    assert_eq!((&taken.store, linked.status()), (&main.store, status.clone()));
+    linked.write("a.txt", "again");
+    linked.git("rm -q --cached staged");
+    linked.restore(&taken, WithIndex::Yes).unwrap();
+    assert_same("the linked work tree", &files, &linked.files());
+    assert_eq!(linked.status(), status);
+    assert_eq!(std::fs::read_to_string(f.path("a.txt")).unwrap(), "one\ntwo\n");
+    // A subdirectory stands for its work tree.
+    let sub = f.path("dir");
+    let snapshots = f.snapshots();
+    let order = f.order(&sub, &snapshots);
+    assert_eq!(perennial_engine::git::snapshot::take(&order).unwrap().commit, main.commit);
+}
+
+#[test]
+fn sparse_paths_are_left_alone() {
+    for cone in ["--cone", "--no-cone", "--cone --sparse-index"] {
+        let f = Fixture::new();
+        f.write("other/e.txt", "e\n");
+        f.write("other/.gitignore", "*.o\n");
+        f.git("add -A");
+        f.git("commit -qm more");
+        f.git(&format!("sparse-checkout set {cone} dir"));
+        f.write("dir/c.txt", "changed\n");
+        let (status, files) = (f.status(), f.files());
+        let taken = f.take();
+        assert!(!stored(&f.contents(&taken)).contains_key(&b"other/e.txt"[..]), "{cone}");
+        f.write("dir/c.txt", "again\n");
+        f.restore(&taken, WithIndex::Yes).unwrap();
+        assert_same(cone, &files, &f.files());
+        assert_eq!(f.status(), status, "{cone}");
+        // Sparse no more: its files are not what the snapshot deleted.
+        f.git("sparse-checkout disable");
+        f.restore(&taken, WithIndex::No).unwrap();
+        let is_there = f.path("other/e.txt").exists();
+        assert!(is_there || cone.contains("sparse-index"), "{cone}");
+    }
+}
+
+#[test]
+fn differences_are_named_and_shown() {
+    let f = Fixture::new();
+    let taken = f.take();
+    f.write("a.txt", "one\nTWO\n");
+    std::fs::remove_file(f.path("b.txt")).unwrap();
+    f.write("new.txt", "new\n");
+    f.mode("run.sh", 0o700);
+    f.write("dir/c.txt", [0, 1, 2]);
+    let (then, now) = (f.contents(&taken), f.look());
+    let changes = compare(&then.files(), &now.files());
+    let named: Vec<_> = changes
+        .iter()
+        .map(|change| (String::from_utf8_lossy(&change.path).into_owned(), change.kind))
+        .collect();
+    assert_eq!(
+        named,
+        [
+            ("a.txt", ChangeKind::Modified),
+            ("b.txt", ChangeKind::Deleted),
+            ("dir/c.txt", ChangeKind::Modified),
+            ("new.txt", ChangeKind::Added),
+            ("run.sh", ChangeKind::Mode)
+        ]
+        .map(|(path, kind)| (path.to_owned(), kind))
+    );
+    let (text, is_cut) = patch((&then, &now), &changes, PatchLimits::default()).unwrap();
+    assert!(
+        !is_cut && text.contains("-two\n+TWO\n") && text.contains("binary files differ"),
+        "{text}"
+    );
+    assert!(text.contains("old mode 100755\nnew mode 100700"), "{text}");
+    // A look leaves nothing behind.
+    assert_eq!(f.take().objects, 8);
+}

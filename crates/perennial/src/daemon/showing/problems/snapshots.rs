@@ -1,0 +1,97 @@
+//! Why a snapshot can't be taken, shown or restored.
+
+use perennial_api::Problem;
+use perennial_engine::git::GitError;
+
+use crate::error_chain::chain;
+
+/// So many paths are named in a sentence.
+const MOST_NAMED: usize = 5;
+
+pub fn session_in_tree(agent: &str) -> Problem {
+    Problem::new(409, "session-in-tree", "a session runs in that work tree; nothing was restored")
+        .because(format!("{agent} works there, and its files would change under it"))
+        .next("wait until it has no session, or write the files elsewhere with `--to DIR`")
+}
+
+pub fn no_snapshots(agent: &str) -> Problem {
+    Problem::new(404, "no-snapshot", format!("{agent} has no snapshots"))
+        .because("none was taken of its work tree")
+        .next(format!("`perennial snapshot take {agent}` takes one"))
+}
+
+pub fn no_such_snapshot(agent: &str, number: u32, newest: u32) -> Problem {
+    Problem::new(404, "no-snapshot", format!("{agent} has no snapshot {number}"))
+        .because(format!("its snapshots are numbered 1 to {newest}"))
+        .next(format!("`perennial snapshot ls {agent}` lists them"))
+}
+
+pub fn another_work_tree(agent: &str, then: &str, now: &str) -> Problem {
+    let title = format!("{agent} is in another work tree now; nothing was restored");
+    Problem::new(409, "another-work-tree", title)
+        .because(format!("the snapshot is of {then}, and its directory is in {now}"))
+        .next("write the files to another directory with `--to DIR`")
+}
+
+pub fn relative_directory(path: &str) -> Problem {
+    Problem::new(400, "bad-directory", format!("'{path}' is not an absolute path"))
+        .because("the daemon has no working directory of yours")
+        .next("give the whole path")
+}
+
+pub fn index_elsewhere() -> Problem {
+    Problem::new(400, "bad-request", "`index` can't be combined with `to`")
+        .because("a directory without a repository has no index")
+        .next("leave out one of them")
+}
+
+/// What went wrong with the files; `what` was not done.
+pub fn failed(what: &str, error: &GitError) -> Problem {
+    let title = |why: &str| format!("{what}: {why}");
+    match error {
+        GitError::NotARepository(path) => {
+            let path = path.display();
+            Problem::new(409, "no-work-tree", title("there is no git work tree"))
+                .because(format!("{path} is not in one"))
+                .next("make the directory a git work tree to have its files kept")
+        }
+        GitError::Unsupported(unsupported) => {
+            Problem::new(409, "not-supported", title(&format!("not supported: {unsupported}")))
+                .because("Perennial reads repositories itself, so that no hook or filter runs")
+                .next("commit or copy the files yourself")
+        }
+        GitError::InTheWay(paths) => {
+            let mut named = paths.iter().take(MOST_NAMED).cloned().collect::<Vec<_>>().join(", ");
+            if paths.len() > MOST_NAMED {
+                named.push_str(&format!(" and {} more", paths.len() - MOST_NAMED));
+            }
+            Problem::new(409, "in-the-way", title("files that no snapshot holds are in the way"))
+                .because(format!("ignored or left out, and they would be overwritten: {named}"))
+                .next("move them away, or write the files elsewhere with `--to DIR`")
+        }
+        GitError::Locked(path) => Problem::new(409, "locked", title("git's index is locked"))
+            .because(format!("{} exists", path.display()))
+            .next("wait until git has finished, or restore without `--index`"),
+        GitError::NotEmpty(path) => {
+            Problem::new(409, "not-empty", title("the directory is not empty"))
+                .because(format!("{} has files in it", path.display()))
+                .next("name a directory that is empty or does not exist")
+        }
+        GitError::TooManyFiles(_) | GitError::TooManyBytes(_) => {
+            Problem::new(409, "too-much", title("the work tree is too large"))
+                .because(error.to_string())
+                .next("have git ignore what need not be kept")
+        }
+        GitError::NoIndex(_) => Problem::new(409, "no-index", title("the snapshot has no index"))
+            .because("the repository had none when the snapshot was taken")
+            .next("restore without `--index`"),
+        GitError::Damaged { .. }
+        | GitError::Io { .. }
+        | GitError::Missing(_)
+        | GitError::Interrupted => {
+            Problem::new(500, "snapshot-failed", title("a file can't be read or written"))
+                .because(chain(error))
+                .next("see the daemon's log; nothing that was there has been lost")
+        }
+    }
+}

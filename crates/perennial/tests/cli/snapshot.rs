@@ -1,0 +1,222 @@
+//! `snapshot`: an agent's uncommitted work is kept, compared and put back, from outside.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use perennial_api::snapshot::{
+    Snapshot, SnapshotCard, SnapshotDiff, SnapshotRestored, SnapshotTaken,
+};
+
+use crate::authority::Fleet;
+use crate::callers::Who;
+use crate::sealed::{Sealed, finish};
+
+/// A repository with one commit and some dirt, and an agent in it whose session waits.
+struct Project {
+    sealed: Sealed,
+    dir: PathBuf,
+}
+
+fn git(dir: &Path, words: &str) -> String {
+    let output = Command::new("git")
+        .args(words.split(' '))
+        .current_dir(dir)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .env("GIT_OPTIONAL_LOCKS", "0")
+        .envs([("GIT_AUTHOR_NAME", "t"), ("GIT_AUTHOR_EMAIL", "t@t")])
+        .envs([("GIT_COMMITTER_NAME", "t"), ("GIT_COMMITTER_EMAIL", "t@t")])
+        .output()
+        .expect("git runs");
+    assert!(output.status.success(), "git {words}: {output:?}");
+    String::from_utf8(output.stdout).expect("text")
+}
+
+impl Project {
+    fn new() -> Project {
+        let sealed = Sealed::up();
+        let dir = std::fs::canonicalize(&sealed.dir).expect("a directory").join("web");
+        std::fs::create_dir_all(dir.join("src")).expect("made");
+        git(&dir, "init -q -b main .");
+        std::fs::write(dir.join("src/a.txt"), "one\n").expect("written");
+        std::fs::write(dir.join("b.txt"), "b\n").expect("written");
+        git(&dir, "add -A");
+        git(&dir, "commit -qm first");
+        std::fs::write(dir.join("src/a.txt"), "one\ntwo\n").expect("written");
+        std::fs::write(dir.join("new.txt"), "new\n").expect("written");
+        std::fs::write(dir.join(".env"), "TOKEN=1\n").expect("written");
+        git(&dir, "add src/a.txt");
+        Project { sealed, dir }
+    }
+
+    fn with_agent() -> Project {
+        let project = Project::new();
+        project.spawn("bob");
+        project
+    }
+
+    fn spawn(&self, name: &str) {
+        let dir = self.dir.to_str().expect("text");
+        self.sealed.ok(["spawn", name, "--dir", dir, "--", "/bin/sh", "-c", "read x"]);
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        std::fs::write(self.dir.join(name), text).expect("written");
+    }
+
+    fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.dir.join(name)).unwrap_or_default()
+    }
+
+    fn snapshots(&self) -> Vec<Snapshot> {
+        self.sealed.json(&["snapshot", "ls", "bob"])
+    }
+}
+
+#[test]
+fn uncommitted_work_is_taken_listed_compared_and_restored_and_outlives_the_daemon() {
+    let project = Project::with_agent();
+    let sealed = &project.sealed;
+    let status = git(&project.dir, "status --porcelain=v2 --branch");
+    let taken: SnapshotTaken = sealed.json(&["snapshot", "take", "bob"]);
+    assert_eq!((taken.snapshot.number, taken.snapshot.files, taken.is_same), (1, 3, false));
+    assert_eq!(taken.left_out[0].path, ".env");
+    assert_eq!(git(&project.dir, "status --porcelain=v2 --branch"), status);
+    let again = sealed.ok(["snapshot", "take", "bob"]);
+    assert!(again.starts_with("nothing changed since snapshot 1"), "{again}");
+    assert_eq!(project.snapshots().len(), 1);
+
+    project.write("src/a.txt", "lost?\n");
+    std::fs::remove_file(project.dir.join("new.txt")).expect("removed");
+    project.write("extra.txt", "extra\n");
+    git(&project.dir, "reset -q");
+    let diff: SnapshotDiff = sealed.json(&["snapshot", "diff", "bob", "--names"]);
+    let changes: Vec<_> = diff.changes.iter().map(|one| (&*one.path, &*one.change)).collect();
+    assert_eq!(
+        changes,
+        [("extra.txt", "added"), ("new.txt", "deleted"), ("src/a.txt", "modified")]
+    );
+    let shown = sealed.ok(["snapshot", "diff", "bob"]);
+    assert!(shown.contains("-one\n-two\n+lost?\n"), "{shown}");
+
+    sealed.kill_daemon();
+    sealed.start_daemon();
+    sealed.ok(["stop", "bob"]);
+    let restored: SnapshotRestored = sealed.json(&["snapshot", "restore", "bob", "1", "--index"]);
+    assert_eq!((restored.number, restored.present), (1, Some(2)));
+    assert_eq!(
+        (project.read("src/a.txt"), project.read("new.txt")),
+        ("one\ntwo\n".into(), "new\n".into())
+    );
+    assert_eq!(project.read("extra.txt"), "");
+    assert_eq!(git(&project.dir, "status --porcelain=v2 --branch"), status);
+    assert_eq!(project.read(".env"), "TOKEN=1\n");
+
+    // What was replaced comes back, too.
+    sealed.ok(["snapshot", "restore", "bob", "2"]);
+    assert_eq!(
+        (project.read("src/a.txt"), project.read("extra.txt")),
+        ("lost?\n".into(), "extra\n".into())
+    );
+    let numbers: Vec<u32> = project.snapshots().iter().map(|one| one.number).collect();
+    assert_eq!(numbers, [3, 2, 1]);
+    let story = sealed.ok(["events", "--agent", "bob"]);
+    assert!(story.contains("snapshot 1 taken: 3 files, 1 left out"), "{story}");
+    assert!(story.contains("restoring files and index of snapshot 1"), "{story}");
+}
+
+#[test]
+fn a_card_tells_the_branch_the_operation_and_what_was_left_out() {
+    let project = Project::with_agent();
+    project.sealed.ok(["snapshot", "take", "bob"]);
+    let card: SnapshotCard = project.sealed.json(&["snapshot", "show", "bob"]);
+    assert_eq!(card.work_trees[0].head.as_deref(), Some("ref: refs/heads/main"));
+    assert!(Path::new(&card.snapshot.repository).is_dir());
+    let shown = project.sealed.ok(["snapshot", "show", "bob", "1"]);
+    assert!(shown.contains("main") && shown.contains(".env (may hold a secret)"), "{shown}");
+    let listed = project.sealed.ok(["snapshot", "ls", "bob"]);
+    assert!(listed.starts_with("N  TAKEN"), "{listed}");
+    // Git itself can read it.
+    let files = git(
+        Path::new(&card.snapshot.repository),
+        &format!("ls-tree -r --name-only {}", card.snapshot.commit),
+    );
+    assert!(files.contains("work/new.txt") && !files.contains(".env"), "{files}");
+}
+
+#[test]
+fn a_restore_waits_for_sessions_in_the_tree_and_writes_elsewhere_meanwhile() {
+    let project = Project::with_agent();
+    let sealed = &project.sealed;
+    sealed.ok(["snapshot", "take", "bob"]);
+    project.write("src/a.txt", "changed\n");
+    let refused = sealed.refused(3, &["snapshot", "restore", "bob"]);
+    assert_eq!(refused.kind, "session-in-tree");
+    assert_eq!(project.read("src/a.txt"), "changed\n");
+    // Another agent in the same tree counts as well.
+    sealed.ok(["stop", "bob"]);
+    project.spawn("eve");
+    assert_eq!(sealed.refused(3, &["snapshot", "restore", "bob"]).kind, "session-in-tree");
+    let to = sealed.dir.join("then");
+    sealed.ok(["snapshot", "restore", "bob", "--to", to.to_str().expect("text")]);
+    assert_eq!(std::fs::read_to_string(to.join("src/a.txt")).expect("there"), "one\ntwo\n");
+    assert_eq!(
+        sealed.refused(3, &["snapshot", "restore", "bob", "--to", to.to_str().expect("text")]).kind,
+        "not-empty"
+    );
+    sealed.ok(["stop", "eve"]);
+    sealed.ok(["snapshot", "restore", "bob"]);
+    assert_eq!(project.read("src/a.txt"), "one\ntwo\n");
+}
+
+#[test]
+fn what_is_in_the_way_missing_or_not_supported_is_said() {
+    let project = Project::with_agent();
+    let sealed = &project.sealed;
+    assert_eq!(sealed.refused(4, &["snapshot", "show", "bob"]).kind, "no-snapshot");
+    sealed.ok(["snapshot", "take", "bob"]);
+    assert_eq!(sealed.refused(4, &["snapshot", "diff", "bob", "9"]).kind, "no-snapshot");
+    sealed.ok(["stop", "bob"]);
+    std::fs::remove_file(project.dir.join("new.txt")).expect("removed");
+    std::fs::create_dir(project.dir.join("new.txt")).expect("made");
+    project.write("new.txt/precious.o", "precious");
+    project.write(".gitignore", "*.o\n");
+    let refused = sealed.refused(3, &["snapshot", "restore", "bob"]);
+    assert!(
+        refused.kind == "in-the-way" && refused.detail.contains("new.txt/precious.o"),
+        "{refused:?}"
+    );
+    assert_eq!(project.read("new.txt/precious.o"), "precious");
+    let plain = sealed.dir.join("plain");
+    std::fs::create_dir(&plain).expect("made");
+    let dir = plain.to_str().expect("text");
+    sealed.ok(["spawn", "joe", "--dir", dir, "--", "/bin/sh", "-c", "read x"]);
+    assert_eq!(sealed.refused(3, &["snapshot", "take", "joe"]).kind, "no-work-tree");
+    git(&plain, "init -q --object-format=sha256 .");
+    let refused = sealed.refused(3, &["snapshot", "take", "joe"]);
+    assert!(
+        refused.title.contains("not supported: a repository with SHA-256 objects"),
+        "{refused:?}"
+    );
+    // The dead keep their snapshots, and get no others.
+    sealed.ok(["bury", "bob"]);
+    assert_eq!(sealed.refused(3, &["snapshot", "take", "bob"]).kind, "wrong-state");
+    assert_eq!(project.snapshots().len(), 2);
+    let to = sealed.dir.join("then");
+    sealed.ok(["snapshot", "restore", "bob", "1", "--to", to.to_str().expect("text")]);
+    assert_eq!(std::fs::read_to_string(to.join("new.txt")).expect("there"), "new\n");
+}
+
+#[test]
+fn only_a_person_takes_reads_and_restores_snapshots() {
+    let fleet = Fleet::new();
+    for words in
+        [["snapshot", "ls"], ["snapshot", "take"], ["snapshot", "show"], ["snapshot", "restore"]]
+    {
+        let ran = fleet.call(&[], &[words[0], words[1], "other"]);
+        assert_eq!(ran.code, 3, "{ran:?}");
+        assert!(ran.stderr.contains("an agent may not use `snapshot`"), "{ran:?}");
+    }
+    let ran = finish(Who::Viewer.runs(fleet.sealed.command(["snapshot", "take", "other"])));
+    assert_eq!(ran.code, 3, "{ran:?}");
+}
