@@ -5,6 +5,7 @@
 //! changes, and tells what it touched, so that only that is planned (property: planning the touched =
 //! planning all). What follows at once from an event is in the same batch.
 
+mod batch;
 mod companions;
 mod copies;
 mod damage;
@@ -24,7 +25,6 @@ use crate::agents::Agents;
 use crate::authority::{self, Caller};
 use crate::cleaning;
 use crate::command::{Command, Request};
-use crate::consequence;
 use crate::effect::Plan;
 use crate::entity::Entity;
 use crate::escalation::{self, Escalation, Escalations};
@@ -378,41 +378,6 @@ impl Fleet {
         }
     }
 
-    /// The events, each with what follows at once from it.
-    fn with_consequences(&self, events: Vec<Event>) -> Vec<Event> {
-        if !events.iter().any(|event| consequence::has_any(self, event)) {
-            return events;
-        }
-        let mut batch = Vec::with_capacity(events.len() + 2);
-        let mut changed: Vec<Agent> = Vec::new();
-        for (position, event) in events.iter().enumerate() {
-            batch.push(event.clone());
-            let Some((id, what)) = event.of_agent() else {
-                follow(&mut batch, consequence::of_other(self, event), event.at);
-                continue;
-            };
-            let known = changed.iter().position(|agent| agent.id == id);
-            let before = match known {
-                Some(known) => Some(changed.swap_remove(known)),
-                None => self.agents.get(id).cloned(),
-            };
-            let after = match (&before, what) {
-                (_, AgentEvent::Hatched(birth)) => Agent::born(id, birth, event.at),
-                (Some(before), _) => {
-                    let mut after = before.clone();
-                    agent::evolve(&mut after, what, event.at);
-                    after
-                }
-                (None, _) => continue,
-            };
-            let later = &events[position + 1..];
-            let follows = consequence::of(self, before.as_ref(), &after, event, later);
-            follow(&mut batch, follows, event.at);
-            changed.push(after);
-        }
-        batch
-    }
-
     /// Folds one event; returns what to plan again.
     pub fn evolve(&mut self, event: &Event) -> Vec<Entity> {
         match &event.what {
@@ -491,16 +456,6 @@ impl Decision {
     pub(crate) fn of(id: AgentId, events: Vec<AgentEvent>, at: Time) -> Decision {
         let (about, events) = (vec![Entity::Agent(id)], of(id, events, at));
         Decision { about, events, ..Decision::default() }
-    }
-}
-
-/// Adds what follows from an event to its batch, but for what is over in it.
-fn follow(batch: &mut Vec<Event>, follows: Vec<What>, at: Time) {
-    for what in follows {
-        let event = Event { at, what };
-        if !consequence::is_over(batch, &event) {
-            batch.push(event);
-        }
     }
 }
 

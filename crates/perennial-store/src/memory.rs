@@ -6,6 +6,7 @@
 
 mod grounds;
 mod signals;
+mod snapshots;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
@@ -29,7 +30,7 @@ use crate::projection::{
 };
 use signals::Signals;
 
-use crate::record::{EncodedBatch, Record, Row, Unreadable, has_snapshots, read_rows, stream_key};
+use crate::record::{EncodedBatch, Record, Row, Unreadable, read_rows, stream_key};
 use crate::signal_index::{self, SignalQuery, SignalRow};
 use crate::task_rows::{self, TaskQuery, TaskRow, TaskTable};
 
@@ -283,27 +284,6 @@ impl Kept {
         let records: Vec<Record> = rows.into_iter().map(read).collect();
         self.note(&records);
         records
-    }
-
-    fn put_snapshots(&mut self, snapshots: Vec<Snapshot>, head: Seq) -> bool {
-        let version = |stream: &Entity| self.versions.get(stream).copied().unwrap_or_default();
-        let fits = |one: &Snapshot| one.state.is_none() || one.version == version(&one.stream);
-        let given: BTreeSet<Vec<u8>> =
-            snapshots.iter().map(|one| stream_key(&one.stream)).collect();
-        let mut changed = self.rows.range(Seq(self.covers.0 + 1)..).map(|(_, row)| &row.stream);
-        if !snapshots.iter().all(fits)
-            || !changed.all(|key| given.contains(key) || !has_snapshots(key))
-        {
-            return false;
-        }
-        for snapshot in snapshots {
-            match snapshot.state {
-                Some(_) => _ = self.snapshots.insert(snapshot.stream.clone(), snapshot),
-                None => _ = self.snapshots.remove(&snapshot.stream),
-            }
-        }
-        self.covers = head;
-        true
     }
 
     fn note(&mut self, records: &[Record]) {
