@@ -11,7 +11,7 @@ const MOST_NAMED: usize = 5;
 pub fn session_in_tree(agent: &str) -> Problem {
     Problem::new(409, "session-in-tree", "a session runs in that work tree; nothing was restored")
         .because(format!("{agent} works there, and its files would change under it"))
-        .next("wait until it has no session, or write the files elsewhere with `--to DIR`")
+        .next("wait until it has no session, or write the files elsewhere with `--to`")
 }
 
 pub fn no_snapshots(agent: &str) -> Problem {
@@ -67,7 +67,7 @@ pub fn failed(what: &str, error: &GitError) -> Problem {
             }
             Problem::new(409, "in-the-way", title("files that no snapshot holds are in the way"))
                 .because(format!("ignored or left out, and they would be overwritten: {named}"))
-                .next("move them away, or write the files elsewhere with `--to DIR`")
+                .next("move them away, or write the files elsewhere with `--to`")
         }
         GitError::Locked(path) => Problem::new(409, "locked", title("git's index is locked"))
             .because(format!("{} exists", path.display()))
