@@ -30,7 +30,7 @@ pub fn another_work_tree(agent: &str, then: &str, now: &str) -> Problem {
     let title = format!("{agent} is in another work tree now; nothing was restored");
     Problem::new(409, "another-work-tree", title)
         .because(format!("the snapshot is of {then}, and its directory is in {now}"))
-        .next("write the files to another directory with `--to DIR`")
+        .next("write the files to another directory with `--to`")
 }
 
 pub fn relative_directory(path: &str) -> Problem {
