@@ -229,3 +229,32 @@ fn fifty_writers_at_once_leave_every_file_whole_and_lose_nothing() {
     let bob = identity(&sealed, "builder-bob.json").expect("a file");
     assert_eq!(roster(&sealed)[0]["situation_ids"][0], bob["pipeline_id"]);
 }
+
+// covers: S-01
+#[test]
+fn tasks_are_a_file_and_an_agents_task_is_in_its_own() {
+    let sealed = Sealed::up();
+    sealed.spawn_with(&["bob", "--role", "builder"], &["/bin/sh", "-c", "read x"]);
+    let words = ["task", "add", "fix it", "--to", "bob", "--ref", "AUTH-123", "--step", "find"];
+    let added: Value = sealed.json(&words);
+    let other: Value = sealed.json(&["task", "add", "later"]);
+    sealed.ok(["task", "drop", other[0]["id"].as_str().expect("an id")]);
+    // In the words of S3, too.
+    let said: Value = sealed.json(&["show", "bob", "--vocabulary", "s3"]);
+    assert_eq!((&said["node_id"], &said["bead_id"]), (&added[0]["id"], &"AUTH-123".into()));
+    for _ in 0..2 {
+        sealed.ok(["down"]);
+        let text = std::fs::read_to_string(project(&sealed).join("tasks.jsonl")).expect("a file");
+        let line = |line| serde_json::from_str::<Value>(line).expect("a whole line, always");
+        let lines: Vec<Value> = text.lines().map(line).collect();
+        assert_eq!((&lines[0]["id"], &lines[0]["state"]), (&added[0]["id"], &"taken".into()));
+        assert_eq!(
+            (&lines[0]["open_step"], &lines[0]["reference"]),
+            (&"find".into(), &"AUTH-123".into())
+        );
+        let bob = identity(&sealed, "builder-bob.json").expect("a file");
+        assert_eq!((&bob["node_id"], &bob["bead_id"]), (&added[0]["id"], &"AUTH-123".into()));
+        // A daemon that starts anew has it again.
+        sealed.start_daemon();
+    }
+}

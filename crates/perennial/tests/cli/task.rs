@@ -131,7 +131,14 @@ fn a_failing_check_gives_the_task_back_with_its_output_and_a_passing_one_verifie
         (blocked.state.as_str(), blocked.blocked_on.as_deref()),
         ("blocked", Some("rounds"))
     );
-    assert!(subjects(&sealed, "operator").contains(&"blocked: wait".to_owned()));
+    // The rule is an escalation, and each verdict was a signal to the worker.
+    assert_eq!(subjects(&sealed, "operator"), ["escalation (high): blocked: wait"]);
+    let escalated: serde_json::Value = sealed.json(&["escalations"]);
+    assert_eq!(escalated[0]["cause"], "checks-failed");
+    let read = sealed.ok(["mail", "read"]);
+    assert!(read.contains("was given back") && read.contains(&slow.id), "{read}");
+    let kinds = |kind: &str| sealed.ok(["signal", "ls", "--kind", kind]).matches("bob").count();
+    assert_eq!((kinds("VALIDATION_PASSED"), kinds("VALIDATION_FAILED") >= 3), (1, true));
     let is_left = |one: &Found| one.argv.iter().any(|word| word.contains("1000000"));
     sealed.until("its tree is gone", || !sealed.processes().iter().any(is_left));
 }
