@@ -31,6 +31,9 @@ const RETRY_PATIENCE: Duration = Duration::from_secs(30);
 const MISSED_SESSIONS_MAX: u32 = 5;
 const MISSED_BYTES_MAX: usize = 64 << 10;
 
+/// As often a way in is tried.
+const ENTRY_TRIES: u32 = 4;
+
 /// How a stay ended.
 #[derive(Debug)]
 pub enum Stay {
@@ -225,17 +228,27 @@ fn left(leaving: Leaving) -> Stay {
 }
 
 fn enter(target: &str, client: &Client) -> Result<Entry, Failure> {
-    let ticket = match ticket(target, Mode::Attach, client) {
-        Ok(ticket) => ticket,
-        Err(error) if is_without_session(&error) => return Ok(Entry::NoSession(error)),
-        Err(error) => return Err(error.into()),
-    };
-    let size = terminal::any_size().unwrap_or(USUAL_SIZE);
-    let socket = Path::new(&ticket.socket);
-    let attachment = Attachment::attach(socket, &ticket.ticket, (size.rows, size.cols), None)
-        .map_err(|error| problems::holder_unreachable(target, &error))?;
-    let replayed_to = recorded(target, attachment.session(), client);
-    Ok(Entry::Open(Box::new((ticket, attachment, replayed_to))))
+    let mut tries = 0;
+    loop {
+        let ticket = match ticket(target, Mode::Attach, client) {
+            Ok(ticket) => ticket,
+            Err(error) if is_without_session(&error) => return Ok(Entry::NoSession(error)),
+            Err(error) => return Err(error.into()),
+        };
+        let size = terminal::any_size().unwrap_or(USUAL_SIZE);
+        let socket = Path::new(&ticket.socket);
+        tries += 1;
+        match Attachment::attach(socket, &ticket.ticket, (size.rows, size.cols), None) {
+            Ok(attachment) => {
+                let replayed_to = recorded(target, attachment.session(), client);
+                return Ok(Entry::Open(Box::new((ticket, attachment, replayed_to))));
+            }
+            // A session may end between its ticket and the visit, and its holder with it: another ticket says what is
+            // there now.
+            Err(_) if tries < ENTRY_TRIES => {}
+            Err(error) => return Err(problems::holder_unreachable(target, &error).into()),
+        }
+    }
 }
 
 pub fn is_without_session(error: &ClientError) -> bool {

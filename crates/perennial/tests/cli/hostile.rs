@@ -206,7 +206,8 @@ fn readers_that_never_read_cost_the_daemon_nothing() {
     sealed.watch().ended("long-19", 1);
     let peak = crate::processes::peak_bytes(sealed.daemon().pid);
     println!("peak {peak} B");
-    assert!(peak < 64 << 20, "{peak} bytes");
+    // Kept for each of them it would be 100 MB more; an unoptimised daemon has about 60 by itself.
+    assert!(peak < 96 << 20, "{peak} bytes");
     assert_unharmed(&sealed);
     drop(streams);
     assert_unharmed(&sealed);
