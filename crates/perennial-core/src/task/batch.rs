@@ -76,12 +76,12 @@ impl<'f> Batch<'f> {
                 Some(task)
             }
         };
-        self.events.push(What::Task(id, event.clone()));
-        if let Some(task) = task {
-            let announced = announced(self.fleet, known.as_ref(), &task, &event, self.now);
-            self.events.extend(announced);
-            self.changed.insert(id, task);
-        }
+        let announced = task.as_ref().map_or_else(Vec::new, |task| {
+            announced(self.fleet, known.as_ref(), task, &event, self.now)
+        });
+        self.events.push(What::Task(id, event));
+        self.events.extend(announced);
+        self.changed.extend(task.map(|task| (id, task)));
     }
 
     /// A letter of Perennial's own about a task.
