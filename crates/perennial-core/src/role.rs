@@ -16,6 +16,8 @@
 //!   its own.
 //! - R5  A transfer gives the receiver the terms that the operator, its own project or Perennial declare. Where none of them
 //!   does, it has the giver's; by an agent's word, of another project, without rounds and restart policy.
+//! - R6  Only a person makes somebody a trusted holder: an agent that takes, hands over or gives a role to its child passes no
+//!   trust on.
 
 mod declared_in;
 mod verify;
@@ -289,7 +291,7 @@ pub fn assume(
     now: Time,
 ) -> Result<Decision, Refusal> {
     let agent = asked(fleet, caller, Verb::Assume, target)?;
-    let terms = fleet.policy().terms(role, declared);
+    let terms = given_by(caller, fleet.policy().terms(role, declared));
     if held(agent) == Some(role.key()) && agent.role_terms == terms {
         return Ok(Decision::of(agent.id, Vec::new(), now));
     }
@@ -335,7 +337,8 @@ pub fn transfer(
         return Err(Refusal::HasRole { agent: to.id });
     }
     let evidence = evidence(caller, Verb::Transfer, now)?;
-    let terms = Box::new(fleet.policy().terms_handed_over(caller, (agent, to), declared));
+    let terms = fleet.policy().terms_handed_over(caller, (agent, to), declared);
+    let terms = Box::new(given_by(caller, terms));
     let left = AgentEvent::RoleLeft { to: Some(to.id), evidence: evidence.clone() };
     let taken = AgentEvent::RoleTaken { role, terms, from: Some(agent.id), evidence };
     Ok(Decision {
@@ -346,6 +349,16 @@ pub fn transfer(
         ],
         ..Decision::default()
     })
+}
+
+/// R6
+pub fn given_by(caller: Caller, terms: RoleTerms) -> RoleTerms {
+    match caller {
+        Caller::Person => terms,
+        Caller::Agent(_) | Caller::Job | Caller::Viewer | Caller::Ambiguous => {
+            RoleTerms { verify: Verify::Word, ..terms }
+        }
+    }
 }
 
 fn asked<'f>(

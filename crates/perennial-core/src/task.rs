@@ -54,6 +54,8 @@ pub const STEPS_MAX: usize = 100;
 pub const STEP_BYTES_MAX: usize = 500;
 pub const DEPENDENCIES_MAX: usize = 32;
 pub const PARTS_MAX: usize = 32;
+/// A task may be split, and its parts again, so often.
+pub const LEVELS_MAX: usize = 16;
 pub const SCOPE_MAX: usize = 32;
 pub const SCOPE_BYTES_MAX: usize = 256;
 pub const REASON_BYTES_MAX: usize = 1000;

@@ -23,6 +23,7 @@ use crate::launch::{HostKind, Launch};
 use crate::message::Sender;
 use crate::reason::{Evidence, Finding, Verb};
 use crate::refusal::Refusal;
+use crate::role;
 use crate::state::Roster;
 use crate::task;
 use crate::time::Time;
@@ -262,7 +263,7 @@ impl Fleet {
         spawn.conversation.as_ref().map_or(Ok(()), |it| self.may_be_taken_up(it))?;
         let evidence = Evidence { witness, fact: Finding::Asked(Verb::Spawn), at: now };
         let declared = |role: &RoleWanted| self.policy.terms(&role.name, role.declared.as_ref());
-        let terms = spawn.role.as_ref().map(declared);
+        let terms = spawn.role.as_ref().map(declared).map(|terms| role::given_by(caller, terms));
         let events = self.agents.spawned(spawn, terms.unwrap_or_default(), evidence)?;
         let parent: Option<AgentId> =
             spawn.parent.as_deref().and_then(|target| self.find(target).ok()).map(|it| it.id);

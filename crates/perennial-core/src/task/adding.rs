@@ -78,14 +78,18 @@ fn bounded(fleet: &Fleet, by: Sender, draft: &TaskDraft) -> Decided {
         (Some(CheckSpec::Command { .. }), Sender::Person)
         | (Some(CheckSpec::Named(_)) | None, _) => {}
     }
+    match unfinished_by(fleet, by) >= UNFINISHED_BY_AGENT_MAX {
+        true => too_many("unfinished tasks", UNFINISHED_BY_AGENT_MAX),
+        false => Ok(()),
+    }
+}
+
+/// How many unfinished tasks an agent has added; a person's are not counted.
+pub(super) fn unfinished_by(fleet: &Fleet, by: Sender) -> usize {
     let is_own = |task: &&Task| task.added_by == by && !task.is_over();
     match by {
-        Sender::Agent(_)
-            if fleet.tasks().iter().filter(is_own).count() >= UNFINISHED_BY_AGENT_MAX =>
-        {
-            too_many("unfinished tasks", UNFINISHED_BY_AGENT_MAX)
-        }
-        Sender::Agent(_) | Sender::Person | Sender::Perennial => Ok(()),
+        Sender::Agent(_) => fleet.tasks().iter().filter(is_own).count(),
+        Sender::Person | Sender::Perennial => 0,
     }
 }
 

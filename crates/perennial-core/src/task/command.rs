@@ -139,6 +139,10 @@ pub enum TaskRefusal {
         steps: u32,
     },
     /// More of this than a task may have.
+    TooFew {
+        what: &'static str,
+        least: usize,
+    },
     TooMany {
         what: &'static str,
         most: usize,

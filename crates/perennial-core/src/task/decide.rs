@@ -1,10 +1,11 @@
 //! What persons and agents ask of tasks. Changes nothing; who may is said in `authority`.
 
-use super::adding::{add, offered, queue, refused};
+use super::adding::{add, offered, queue, refused, unfinished_by};
 use super::batch::Batch;
 use super::{
-    Awaiting, BlockedOn, Brief, CheckSpec, PARTS_MAX, Queue, QueueWanted, Resolution, STEPS_MAX,
-    StepWanted, Task, TaskCommand, TaskEvent, TaskRefusal, TaskState, Verifier,
+    Awaiting, BlockedOn, Brief, CheckSpec, LEVELS_MAX, PARTS_MAX, Queue, QueueWanted, Resolution,
+    STEPS_MAX, StepWanted, Task, TaskCommand, TaskEvent, TaskRefusal, TaskState,
+    UNFINISHED_BY_AGENT_MAX, Verifier, has_dependants,
 };
 use crate::authority::{Caller, Standing};
 use crate::event::What;
@@ -56,6 +57,7 @@ pub fn decide(
         TaskCommand::Drop { reason, .. } => {
             let task = batch.open(id)?;
             of_adder(fleet, caller, task)?;
+            of_whole(&batch, caller, task)?;
             let worker = task.worker;
             batch.record(id, TaskEvent::Dropped { by, reason: reason.clone() });
             batch.freed(worker);
@@ -85,6 +87,20 @@ fn of_worker(fleet: &Fleet, caller: Caller, verb: Verb, task: &Task) -> Decided 
 /// Reopening and dropping: who added it, or a person.
 fn of_adder(fleet: &Fleet, caller: Caller, task: &Task) -> Decided {
     fleet.authorise(caller, Verb::TaskDrop, task.added_by.agent())
+}
+
+/// TK3: what an agent has split is verified by its parts, and what waits for a task begins when that is over. So only a
+/// person says that a part, or what others wait for, need not be done.
+fn of_whole(batch: &Batch<'_>, caller: Caller, task: &Task) -> Decided {
+    let whole = task.brief.parent.and_then(|whole| batch.task(whole));
+    let is_part = whole.is_some_and(|whole| whole.parts.contains(&task.id));
+    match is_part || has_dependants(batch.fleet.tasks(), task.id) {
+        true if caller != Caller::Person => {
+            let (verb, standing) = (Verb::TaskDrop, Standing::Other);
+            Err(Refusal::NotAllowed { caller, verb, standing })
+        }
+        true | false => Ok(()),
+    }
 }
 
 fn take(
@@ -317,9 +333,19 @@ fn split(
             return Err(refused(id, TaskRefusal::WrongState(task.state.word())));
         }
     }
-    if into.len() < 2 || into.len() > PARTS_MAX {
-        let why = TaskRefusal::TooMany { what: "parts (at least 2)", most: PARTS_MAX };
-        return Err(refused(id, why));
+    if into.len() < 2 {
+        return Err(refused(id, TaskRefusal::TooFew { what: "parts", least: 2 }));
+    }
+    let too_many = |what, most| Err(refused(id, TaskRefusal::TooMany { what, most }));
+    if into.len() > PARTS_MAX {
+        return too_many("parts", PARTS_MAX);
+    }
+    let above = |task: &TaskId| batch.task(*task).and_then(|task| task.brief.parent);
+    if std::iter::successors(Some(id), above).take(LEVELS_MAX).count() >= LEVELS_MAX {
+        return too_many("levels of parts", LEVELS_MAX);
+    }
+    if unfinished_by(batch.fleet, by) + into.len() > UNFINISHED_BY_AGENT_MAX {
+        return too_many("unfinished tasks", UNFINISHED_BY_AGENT_MAX);
     }
     let (whole, worker) = (task.brief.clone(), task.on_it());
     let queue = match (&task.queue, worker) {

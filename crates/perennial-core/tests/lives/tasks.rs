@@ -21,9 +21,9 @@ use perennial_core::restart::Restart;
 use perennial_core::role::{RoleTerms, Verify};
 use perennial_core::signal::{self, SignalEvent, SignalKind};
 use perennial_core::task::{
-    self, Awaiting, BlockedOn, Brief, CHECK_RUNS_MAX, CheckSpec, Estimate, Queue, QueueWanted,
-    ROUNDS_MAX, Resolution, Step, StepWanted, Task, TaskCommand, TaskDraft, TaskEvent, TaskRefusal,
-    TaskState, Verifier,
+    self, Awaiting, BlockedOn, Brief, CHECK_RUNS_MAX, CheckSpec, Estimate, LEVELS_MAX, Queue,
+    QueueWanted, ROUNDS_MAX, Resolution, Step, StepWanted, Task, TaskCommand, TaskDraft, TaskEvent,
+    TaskRefusal, TaskState, UNFINISHED_BY_AGENT_MAX, Verifier,
 };
 
 use crate::told::{Told, launch};
@@ -257,6 +257,87 @@ fn what_outgrows_its_bounds_is_escalated_by_rule() {
     assert_eq!(escalated(&events), [(EscalationCause::SplitHasDependants, ada)]);
     let events = told.ask_as(agent(BOB), split(12, &[14, 15])).expect("split");
     assert_eq!(escalated(&events), []);
+}
+
+/// TK3: nobody verifies their own work by dropping its parts, or begins early by dropping what comes first.
+#[test]
+fn only_a_person_drops_a_part_or_what_others_wait_for() {
+    let mut told = two();
+    told.ask(draft(10, brief("t"), to(BOB))).expect("added");
+    told.ask_as(agent(BOB), split(10, &[11, 12])).expect("split");
+    for part in [11, 12] {
+        let refused = told.ask_as(agent(BOB), drop_task(part));
+        assert!(matches!(refused, Err(Refusal::NotAllowed { .. })), "{refused:?}");
+    }
+    assert_eq!(state(&told, 10), TaskState::Split);
+    told.ask_as(agent(BOB), draft(20, brief("first"), QueueWanted::Nobody)).expect("added");
+    let waits = Brief { dependencies: vec![TaskId(20)], ..brief("after") };
+    told.ask(draft(21, waits, QueueWanted::Nobody)).expect("added");
+    let refused = told.ask_as(agent(BOB), drop_task(20));
+    assert!(matches!(refused, Err(Refusal::NotAllowed { .. })), "{refused:?}");
+    told.ask(drop_task(20)).expect("a person's word");
+}
+
+/// A chain of parts has a bound, and so has what one agent adds by splitting.
+#[test]
+fn parts_are_bounded_in_depth_and_number() {
+    let mut told = two();
+    told.ask(draft(1000, brief("t"), to(BOB))).expect("added");
+    let mut leaf = 1000;
+    let refused = (0..100).find_map(|level| {
+        let parts = [2000 + 2 * level, 2001 + 2 * level];
+        let refused = told.ask(split(leaf, &parts)).err();
+        leaf = parts[0];
+        refused
+    });
+    let why = TaskRefusal::TooMany { what: "levels of parts", most: LEVELS_MAX };
+    assert!(matches!(refused, Some(Refusal::Task { why: given, .. }) if given == why));
+    assert_eq!(
+        refusal(told.ask(split(leaf - 2, &[9000]))),
+        TaskRefusal::TooFew { what: "parts", least: 2 }
+    );
+    let mut told = two();
+    told.ask(draft(1, brief("t"), to(BOB))).expect("added");
+    let parts = |from: u128| (from..from + 32).collect::<Vec<u128>>();
+    let mut whole = 1;
+    let refused = (0..10).find_map(|round| {
+        let parts = parts(10_000 + round * 100);
+        let refused = told.ask_as(agent(BOB), split(whole, &parts)).err();
+        whole = parts[0];
+        refused
+    });
+    let most = UNFINISHED_BY_AGENT_MAX;
+    let why = TaskRefusal::TooMany { what: "unfinished tasks", most };
+    assert!(matches!(refused, Some(Refusal::Task { why: given, .. }) if given == why));
+}
+
+/// R6: trust is a person's to give.
+#[test]
+fn an_agent_that_takes_a_trusted_role_is_not_trusted() {
+    let mut told = Told::new();
+    let terms = RoleTerms { verify: Verify::Trust, ..RoleTerms::default() };
+    let roles = [(NameKey::of("keeper"), terms)].into();
+    told.fleet = std::mem::take(&mut told.fleet).under(Policy { roles, ..Policy::default() });
+    born(&mut told, ADA, None, None);
+    born(&mut told, BOB, Some(ADA), None);
+    let assume = |id: u128| Command::Assume {
+        target: AgentId(id).to_string(),
+        role: "keeper".parse().expect("a name"),
+        declared: None,
+    };
+    told.ask_as(agent(ADA), assume(ADA)).expect("taken");
+    told.ask(draft(10, brief("t"), to(ADA))).expect("added");
+    told.ask_as(agent(ADA), done(10, Resolution::None)).expect("claimed");
+    assert_eq!(state(&told, 10), TaskState::Claimed(Awaiting::Word));
+    // A trusted holder passes no trust on.
+    told.ask(assume(ADA)).expect("given");
+    let transfer = Command::Transfer {
+        target: AgentId(ADA).to_string(),
+        to: AgentId(BOB).to_string(),
+        declared: None,
+    };
+    told.ask_as(agent(ADA), transfer).expect("handed over");
+    assert_eq!(told.agent(BOB).role_terms.verify, Verify::Word);
 }
 
 fn refusal(refused: Result<Vec<Event>, Refusal>) -> TaskRefusal {

@@ -15,6 +15,7 @@ use serde_json::json;
 
 use crate::cli::context::Context;
 use crate::cli::failure::VerbResult;
+use crate::cli::person;
 use crate::cli::problems;
 use crate::cli::render::text::plain;
 use crate::daemon::surface::project;
@@ -42,6 +43,7 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, context: &Context) -> VerbResult {
+    person::required("move a project's mirror", context)?;
     let dir = args.dir.clone().unwrap_or_else(|| PathBuf::from("."));
     let dir = dir.canonicalize().map_err(|error| problems::init::no_directory(&dir, &error))?;
     let project = project::of(&dir);

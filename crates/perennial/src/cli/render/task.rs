@@ -14,7 +14,7 @@ pub fn table(list: &TaskList, options: &str, canvas: &Canvas<'_>) -> String {
         return "no tasks\nadd one:  perennial task add 'fix the build'\n".to_owned();
     }
     let columns = vec![
-        column(tasks, ("ID", 6, 30, Clip::Never), &|task| Cell::ink(plain(&task.id), Ink::Faint)),
+        column(tasks, ("ID", 11, 30, Clip::Never), &|task| Cell::ink(plain(&task.id), Ink::Faint)),
         column(tasks, ("STATE", 9, 8, Clip::Never), &state),
         column(tasks, ("WHOSE", 8, 8, Clip::End), &|task| {
             Cell::ink(task.assignee.as_deref().map_or("-".to_owned(), plain), Ink::Strong)
@@ -39,7 +39,7 @@ pub fn loops(list: &TaskList, canvas: &Canvas<'_>) -> String {
     }
     let of = |task: &Task| task.open_loop.clone().unwrap_or_default();
     let columns = vec![
-        column(tasks, ("ID", 6, 30, Clip::Never), &|task| Cell::ink(plain(&task.id), Ink::Faint)),
+        column(tasks, ("ID", 11, 30, Clip::Never), &|task| Cell::ink(plain(&task.id), Ink::Faint)),
         column(tasks, ("STATE", 7, 8, Clip::Never), &state),
         column(tasks, ("LEFT BY", 8, 8, Clip::End), &|task| Cell::new(plain(&of(task).from))),
         column(tasks, ("TOLD", 9, 8, Clip::End), &|task| {

@@ -102,8 +102,6 @@ struct Known {
     name: Option<String>,
     parent: Option<AgentId>,
     tmux_session: Option<String>,
-    /// The task that it is on.
-    task: Option<String>,
 }
 
 type Agents = BTreeMap<AgentId, Known>;
@@ -265,7 +263,6 @@ impl Surface {
                         name: Some(view::name(agent)),
                         parent: above.map(|above| above.id),
                         tmux_session: agent.launch.host.tmux().map(|place| place.session.clone()),
-                        task: fleet.tasks().current(agent.id).map(|task| task.id.to_string()),
                     };
                     agents.insert(agent.id, known(agent));
                     if let Some(above) = above {
@@ -328,7 +325,10 @@ fn shown(row: SignalRow, agents: &Agents, outputs: &Outputs) -> Signal {
                 name.or_else(|| id.map(named)).unwrap_or_else(|| "operator".to_owned())
             };
             Signal {
-                from: as_named(by_name, by.agent()),
+                from: match by {
+                    Sender::Perennial => "perennial".to_owned(),
+                    Sender::Agent(_) | Sender::Person => as_named(by_name, by.agent()),
+                },
                 from_id: by.agent().map(|id| id.to_string()),
                 to: as_named(to_name, to.agent()),
                 to_id: to.agent().map(|id| id.to_string()),
@@ -342,7 +342,8 @@ fn shown(row: SignalRow, agents: &Agents, outputs: &Outputs) -> Signal {
             let mut payload = Map::from_iter([("identity_name".to_owned(), named(agent).into())]);
             let mut put = |name: &str, value: Value| _ = payload.insert(name.to_owned(), value);
             if row.kind == SignalKind::AgentRegistered {
-                put("node_id", json!(known.task));
+                // The task that it was on then is in the mirrored file: its present one is another.
+                put("node_id", Value::Null);
                 put("tmux_session", json!(known.tmux_session));
             } else if row.kind == SignalKind::AgentCrashed {
                 let output = session.and_then(|number| outputs.get(&(agent, number)));

@@ -57,11 +57,8 @@ pub(super) fn refused(
                 .because(format!("it has {steps} steps, counted from 1"))
                 .next(format!("`perennial task show {task}` lists them"))
         }
-        TaskRefusal::TooMany { what, most } => {
-            Problem::new(400, "too-many", format!("too many {what}"))
-                .because(format!("at most {most} are taken"))
-                .next("name fewer")
-        }
+        TaskRefusal::TooFew { what, least } => too_few(what, *least),
+        TaskRefusal::TooMany { what, most } => too_many(what, *most),
         TaskRefusal::BadScope { path } => {
             let path: String = path.chars().filter(|c| !c.is_control()).take(100).collect();
             Problem::new(400, "bad-scope", format!("invalid path '{path}'"))
@@ -102,4 +99,16 @@ pub fn bad_state(word: &str, known: &[&str]) -> Problem {
 
 pub fn over(task: TaskId) -> Problem {
     refused(task, &TaskRefusal::Over, |id| id.to_string())
+}
+
+fn too_few(what: &str, least: usize) -> Problem {
+    Problem::new(400, "too-few", format!("too few {what}"))
+        .because(format!("at least {least} are needed"))
+        .next(format!("name at least {least}"))
+}
+
+fn too_many(what: &str, most: usize) -> Problem {
+    Problem::new(400, "too-many", format!("too many {what}"))
+        .because(format!("at most {most} are taken"))
+        .next("name fewer")
 }
