@@ -13,7 +13,6 @@ use crate::event::{Event, What};
 use crate::fleet::Fleet;
 use crate::id::{AgentId, EscalationId, SignalId};
 use crate::message::{Mailbox, Sender};
-use crate::name::Name;
 use crate::signal::{Payload, SignalEvent, SignalKind, Value};
 use crate::text::{Digest, Text, TextBody};
 use crate::time::Time;
@@ -43,10 +42,11 @@ pub(super) fn announced(
 
 /// Whether a claim was found to be true, for the agent that made it.
 fn signal(fleet: &Fleet, task: &Task, event: &TaskEvent, now: Time) -> Option<What> {
-    let text = |text: &str, bytes| Value::Text(beginning(text, bytes));
     let mut payload = Payload::from([("node_id".to_owned(), Value::Text(task.id.to_string()))]);
     let (kind, by, agent) = match event {
         TaskEvent::Verified { by, agent } => {
+            let feedback = Value::Text(beginning(&passed_by(by), REASON_BYTES));
+            payload.insert("feedback".to_owned(), feedback);
             let by = match by {
                 Verifier::Parent(id) => Sender::Agent(*id),
                 Verifier::Operator => Sender::Person,
@@ -77,9 +77,6 @@ fn signal(fleet: &Fleet, task: &Task, event: &TaskEvent, now: Time) -> Option<Wh
         | TaskEvent::Left { .. }
         | TaskEvent::Raised { .. } => return None,
     };
-    if kind == SignalKind::ValidationPassed {
-        payload.insert("feedback".to_owned(), text(&passed_by(event), REASON_BYTES));
-    }
     let name = |id: AgentId| fleet.agent(id).and_then(|agent| agent.name.clone());
     let sent = SignalEvent::Sent {
         kind,
@@ -92,27 +89,14 @@ fn signal(fleet: &Fleet, task: &Task, event: &TaskEvent, now: Time) -> Option<Wh
     Some(What::Signal(SignalId(derived(task.id.0 ^ (1 << 40), now)), sent))
 }
 
-fn passed_by(event: &TaskEvent) -> String {
-    match event {
-        TaskEvent::Verified { by: Verifier::Check(Some(check)), .. } => {
-            format!("verified by the check {}", Name::as_str(check))
-        }
-        TaskEvent::Verified { by, .. } => format!("verified by {}", by.word()),
-        TaskEvent::Added { .. }
-        | TaskEvent::Queued { .. }
-        | TaskEvent::Taken { .. }
-        | TaskEvent::Noted { .. }
-        | TaskEvent::Stepped { .. }
-        | TaskEvent::Blocked { .. }
-        | TaskEvent::Claimed { .. }
-        | TaskEvent::CheckWanted { .. }
-        | TaskEvent::CheckEnded { .. }
-        | TaskEvent::Returned { .. }
-        | TaskEvent::Reopened { .. }
-        | TaskEvent::Split { .. }
-        | TaskEvent::Dropped { .. }
-        | TaskEvent::Left { .. }
-        | TaskEvent::Raised { .. } => String::new(),
+fn passed_by(by: &Verifier) -> String {
+    match by {
+        Verifier::Check(Some(check)) => format!("verified by the check {}", check.as_str()),
+        Verifier::Check(None)
+        | Verifier::Parent(_)
+        | Verifier::Operator
+        | Verifier::Trust(_)
+        | Verifier::Parts => format!("verified by {}", by.word()),
     }
 }
 
