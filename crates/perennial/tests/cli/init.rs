@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use crate::sealed::Sealed;
+use crate::sealed::{PROGRAM, Sealed};
 
 fn git(dir: &Path, arguments: &[&str]) -> String {
     let mut git = std::process::Command::new("git");
@@ -95,4 +95,19 @@ fn what_is_not_ours_is_left_alone() {
     sealed.until("its roster is there", || plain.join(".perennial/roster.jsonl").is_file());
     sealed.ok(["down"]);
     assert_eq!(fs::read_dir(&elsewhere).expect("a directory").count(), 0);
+}
+
+/// It was once an agent's to move, and with it what others' signals say.
+#[test]
+fn no_agent_moves_a_projects_mirror() {
+    let sealed = Sealed::up();
+    sealed.ok(["init"]);
+    let tries = format!(
+        "for undo in '' --undo; do {PROGRAM} init $undo >> said 2>&1; echo code $? >> said; done; mv said told; read x"
+    );
+    sealed.ok(["spawn", "bob", "--", "sh", "-c", &tries]);
+    sealed.until("it has tried", || sealed.dir.join("told").exists());
+    let told = fs::read_to_string(sealed.dir.join("told")).expect("its words");
+    assert_eq!(told.matches("code 3").count(), 2, "{told}");
+    assert!(sealed.dir.join(".perennial").exists());
 }
