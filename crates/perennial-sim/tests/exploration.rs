@@ -3,8 +3,8 @@
 use perennial_sim::{explore, explore_mail};
 
 /// Worlds in which a property was once broken.
-const ONCE_BROKEN: [u64; 9] =
-    [15_777, 22_637, 28_386, 33_842, 55_207, 82_200, 83_953, 85_797, 89_487];
+const ONCE_BROKEN: [u64; 10] =
+    [15_777, 22_637, 28_386, 33_842, 55_207, 82_200, 83_953, 85_797, 89_487, 229_283];
 
 #[test]
 fn a_thousand_worlds_hold_every_property() {

@@ -224,6 +224,11 @@ fn claim(
 ) -> Decided {
     let task = batch.open(id)?;
     of_worker(batch.fleet, caller, Verb::TaskWork, task)?;
+    // TK1: while its check runs its worker is on it, and may be on another one by now.
+    let other = task.worker.and_then(|agent| Some((agent, batch.current(agent)?)));
+    if let (Resolution::Run(_), Some((agent, task))) = (check, other.filter(|(_, on)| *on != id)) {
+        return Err(refused(id, TaskRefusal::OnAnother { agent, task }));
+    }
     match &task.state {
         TaskState::Open | TaskState::Taken | TaskState::Blocked(_) => {}
         TaskState::Claimed(_) | TaskState::Split | TaskState::Verified(_) | TaskState::Dropped => {

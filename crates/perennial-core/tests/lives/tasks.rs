@@ -278,6 +278,22 @@ fn only_a_person_drops_a_part_or_what_others_wait_for() {
     told.ask(drop_task(20)).expect("a person's word");
 }
 
+/// TK1: a claim whose check runs would have its worker on two tasks.
+#[test]
+fn no_check_runs_for_a_worker_that_is_on_another_task() {
+    let mut told = two();
+    told.ask(draft(10, brief("t"), to(BOB))).expect("added");
+    let (task, on, reason) = (TaskId(10), BlockedOn::Work, "a key".to_owned());
+    let block = Command::Task(Box::new(TaskCommand::Block { task, on, reason }));
+    told.ask_as(agent(BOB), block).expect("blocked");
+    told.ask(draft(11, brief("u"), to(BOB))).expect("added");
+    assert_eq!(current(&told, BOB), Some(11));
+    let (agent, task) = (AgentId(BOB), TaskId(11));
+    assert_eq!(refusal(told.ask(done(10, run()))), TaskRefusal::OnAnother { agent, task });
+    told.ask(done(10, Resolution::None)).expect("a person's word needs no check");
+    assert_eq!(current(&told, BOB), Some(11));
+}
+
 /// A chain of parts has a bound, and so has what one agent adds by splitting.
 #[test]
 fn parts_are_bounded_in_depth_and_number() {
