@@ -2,8 +2,8 @@
 //! trials that can fail; a proof takes the number that a claim needs.
 //!
 //! Rows from outside are a program of the product's package (`crates/perennial/tests/prove`), with
-//! the homes and terminals of its tests; those of the core are one of its own
-//! (`crates/perennial-core/tests/prove`). This tool stays quick to build.
+//! the homes and terminals of its tests; those of the core and of the engine are their own
+//! (`crates/perennial-core/tests/prove`, `crates/perennial-engine/tests/prove`). This tool stays quick to build.
 
 use crate::failure::Failure;
 use crate::{explore, program};
@@ -26,6 +26,8 @@ enum By {
     Nodes,
     /// The core alone, which no process or machine has a part in.
     Core,
+    /// The engine alone, with real files and git.
+    Engine,
 }
 
 const ROWS: &[Row] = &[
@@ -90,6 +92,13 @@ const ROWS: &[Row] = &[
         by: By::Outside,
     },
     Row {
+        name: "continuity",
+        shows: "kill -9 of the daemon in a handoff, a cycle, rest or waking: each comes to its end, no session \
+                runs twice, no checkpoint is lost, and the work tree is the same (--harness NAME: with one)",
+        trials: 200,
+        by: By::OutsideUnoptimized,
+    },
+    Row {
         name: "conformance",
         shows: "every scenario of docs/harnesses.md with every agent CLI (--harness NAME, --scenario NAME: one; \
                 --preset FILE: one of your own)",
@@ -102,6 +111,13 @@ const ROWS: &[Row] = &[
                 between any two facts and with doubled facts",
         trials: 1000,
         by: By::Core,
+    },
+    Row {
+        name: "snapshots",
+        shows: "random work trees in 26 states of git: a snapshot leaves no trace in them, and after random edits a \
+                restore brings back every byte, the index, and what git says; then 100,000 files",
+        trials: 300,
+        by: By::Engine,
     },
     Row {
         name: "explore",
@@ -163,6 +179,9 @@ fn prove(row: &Row, trials: &str, seed: &str, variables: &[String]) -> Result<()
         }
         By::Core => {
             program(row, &["--release", "--package", "perennial-core"], trials, seed, variables)
+        }
+        By::Engine => {
+            program(row, &["--release", "--package", "perennial-engine"], trials, seed, variables)
         }
         By::Exploration => explore::run(&["--seeds", trials, "--from", seed]),
         By::Nodes => explore::simulate("nodes", &[trials, seed]),

@@ -8,7 +8,10 @@ use serde::{Deserialize, Serialize};
 use crate::role::Rounds;
 
 use crate::answer::Legacy;
+use crate::checkpoint::Checkpoint;
 use crate::cleaning::CleanedAgent;
+use crate::handoffs::Handoff;
+use crate::work::Work;
 
 /// A moment on the wire, such as `2026-11-15T22:03:41.000125Z`; it sorts as text.
 pub type Moment = String;
@@ -40,6 +43,9 @@ pub struct Agent {
     /// When that happens, if it is known.
     #[cfg_attr(feature = "schema", schemars(extend("format" = "date-time")))]
     pub next_at: Option<Moment>,
+    /// Its place, where its session waits in line to start.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub in_line: Option<InLine>,
     /// What keeps it as it is until somebody decides: `person`, `verdict` or `damage`.
     pub held_for: Option<String>,
     /// The node that its sessions run on; nothing for one born before nodes had ids.
@@ -92,14 +98,26 @@ pub struct Agent {
     /// It asked to be buried, and is when its turn has ended.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub to_be_buried: bool,
-    /// Where its work stands, by its own word.
+    /// Where its work stands.
     pub work_phase: Option<String>,
+    /// Since when, by whose word, and what was found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub work: Option<Work>,
+    /// Its last checkpoint.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub checkpoint: Option<Checkpoint>,
+    /// What its newest session found out again, if it followed another; only in `show`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub handoff_quality: Option<Handoff>,
     pub model: Option<String>,
     pub permission_mode: Option<String>,
     /// Its conversations with the vendor: the current one first, then the earlier, newest first.
     pub conversations: Vec<String>,
     /// How full its context window is, as far as that was measured.
     pub context: Option<Context>,
+    /// The last sign of a full context window in its session.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub symptom: Option<ContextSymptom>,
     /// What its sessions used, as far as their transcripts tell.
     pub usage: Option<Usage>,
     pub needs_you: bool,
@@ -113,12 +131,28 @@ pub struct Agent {
     /// Who else holds its role, where that is meant for one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub role_also_held_by: Vec<String>,
-    /// What is left out, because it is not for this caller: `argv`, `env_names`, `evidence.fact`.
+    /// What is left out, because it is not for this caller: `argv`, `env_names`, `evidence.fact`,
+    /// `checkpoint.summary`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub withheld: Vec<String>,
     /// What was removed of it since its death; only in `show`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cleaned: Option<CleanedAgent>,
+}
+
+/// The place of a session that waits to start.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct InLine {
+    /// Counted from 1.
+    pub place: u64,
+    /// How many wait.
+    pub of: u64,
+    /// How many sessions run on its node.
+    pub running: u64,
+    /// How many may, if the operator has set that.
+    pub max_running: Option<u64>,
 }
 
 /// The clock: how much of the context window is used.
@@ -139,6 +173,23 @@ pub struct Context {
     pub at: Moment,
     /// The highest threshold that has passed in this window.
     pub passed: Option<u64>,
+}
+
+/// A sign that the context window is running out.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct ContextSymptom {
+    /// `words`, `own-word`, `compaction` (announced), `compacted` (unannounced) or `thrash`.
+    pub symptom: String,
+    /// `low`, `medium` or `high`.
+    pub urgency: String,
+    /// The same in a sentence.
+    pub told: String,
+    #[cfg_attr(feature = "schema", schemars(extend("format" = "date-time")))]
+    pub at: Moment,
+    /// How often the session's conversation was compacted, or was about to be.
+    pub compactions: u64,
 }
 
 /// Tokens and money.

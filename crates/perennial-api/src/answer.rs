@@ -115,7 +115,24 @@ pub struct Reported {}
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
+pub struct StartText {
+    pub text: String,
+}
+
+/// `GET /v1/agents/{target}/briefing`: what the next session of the agent would be told of the work.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
 pub struct Briefing {
+    /// After what the session would begin: `crash`, `again`, `wake`, `stop`, `restart`, `reboot`, `handoff` or
+    /// `compaction`.
+    pub beginning: String,
+    /// `note`, `full`, `launch-prompt` or `none`.
+    pub form: String,
+    /// `first-prompt`; `hook`: with the text of its start, no model is called; `nothing`; `bare-command`: it is told
+    /// nothing, whatever it begins after.
+    pub by: String,
+    pub bytes: u64,
     pub text: String,
 }
 

@@ -6,6 +6,7 @@
 //! says; `EventView` reads what a daemon of any version says. What the caller may not see is left out,
 //! and `withheld` names it.
 
+mod of_handoff;
 mod of_task;
 mod part;
 mod what;
@@ -14,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent::Moment;
 
+pub use of_handoff::HandoffWhat;
 pub use of_task::{TaskHappened, TaskWhat};
 pub use part::{
     Author, Claimed, Content, Evidence, Exit, Fact, Hatched, JobEnd, Launch, LaunchOptions, Moved,

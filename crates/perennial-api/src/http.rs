@@ -32,7 +32,7 @@ pub struct Body<R> {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Framing {
-    /// So many bytes are left.
+    /// This many bytes are left.
     Length(u64),
     UntilClose,
     /// Between chunks; `first` has no line end before it.

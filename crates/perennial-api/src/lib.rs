@@ -13,12 +13,14 @@
 pub mod agent;
 pub mod answer;
 pub mod attended;
+pub mod checkpoint;
 pub mod cleaning;
 pub mod client;
 pub mod escalation;
 pub mod event;
 pub mod exit_code;
 pub mod graph;
+pub mod handoffs;
 pub mod home;
 mod http;
 pub mod mail;
@@ -37,6 +39,7 @@ pub mod state;
 pub mod step;
 pub mod task;
 pub mod tool;
+pub mod work;
 
 pub use agent::Agent;
 pub use client::{Client, ClientError, Response};

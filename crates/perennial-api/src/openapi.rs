@@ -9,13 +9,15 @@ use serde_json::{Map, Value, json};
 
 use crate::agent::Agent;
 use crate::answer::{
-    Briefing, Buried, Down, Health, Legacy, Message, Pruned, Recording, Reported, Screen, Ticket,
-    Why,
+    Briefing, Buried, Down, Health, Legacy, Message, Pruned, Recording, Reported, Screen,
+    StartText, Ticket, Why,
 };
+use crate::checkpoint::{Checkpoint, CheckpointCard, TakeCheckpoint};
 use crate::cleaning::{Clean, Cleaned};
 use crate::escalation::{Escalate, Escalation};
 use crate::event::Event;
 use crate::graph::{self, GraphPage};
+use crate::handoffs::Handoffs;
 use crate::mail::{Mail, MailList};
 use crate::post::Post;
 use crate::problem::{self, Problem};
@@ -84,6 +86,8 @@ pub fn tools() -> Value {
                 Tool::MailRead => arguments::<tool::MailRead>(),
                 Tool::Signal => arguments::<tool::Signal>(),
                 Tool::Task => arguments::<tool::Task>(),
+                Tool::Handoff => arguments::<tool::Handoff>(),
+                Tool::Checkpoint => arguments::<TakeCheckpoint>(),
             };
             json!({
                 "name": tool.name(),
@@ -122,6 +126,7 @@ fn operation(route: Route, writer: &mut Writer) -> Value {
         Route::Spawn => it.body::<request::Spawn>().answers::<Agent>(201, "The agent."),
         Route::ShowAgent => it.query::<query::Agent>().answers::<Agent>(200, IN_WORDS),
         Route::Wake | Route::Restart => wake(it),
+        Route::Handoff => it.body::<request::Handoff>().answers::<Agent>(200, "The agent."),
         Route::Set => it.body::<request::Set>().answers::<Agent>(200, "The agent."),
         Route::Why => why(it),
         Route::Stop => it.body::<request::Stop>().answers::<Agent>(200, "The agent."),
@@ -135,9 +140,7 @@ fn operation(route: Route, writer: &mut Writer) -> Value {
         Route::Withdraw => it.answers::<Message>(200, "The text."),
         Route::Ticket => it.body::<request::TicketRequest>().answers::<Ticket>(200, "The ticket."),
         Route::Logs => logs(it),
-        Route::Recording => {
-            it.query::<query::Recording>().answers::<Recording>(200, "The recording.")
-        }
+        Route::Recording => recording(it),
         Route::Screen => it.query::<query::Screen>().answers::<Screen>(200, "The screen."),
         Route::Steps => it.query::<query::Steps>().answers::<Steps>(200, "The steps."),
         Route::ListEvents => events(it),
@@ -153,24 +156,22 @@ fn operation(route: Route, writer: &mut Writer) -> Value {
         Route::ListLegacies => it.answers::<Vec<Legacy>>(200, "The texts."),
         Route::Leave => it.body::<request::Legacy>().answers::<Vec<Legacy>>(200, "All it left."),
         Route::Report => it.body::<request::Report>().answers::<Reported>(200, "It is recorded."),
-        Route::Prime => it.answers::<Briefing>(200, "The briefing."),
+        Route::Prime => it.answers::<StartText>(200, "The text."),
+        Route::Briefing => briefing(it),
+        Route::Handoffs => it.query::<query::Handoffs>().answers::<Handoffs>(200, "The figures."),
         Route::ListMail => it.query::<query::Mail>().answers::<MailList>(200, "The mails."),
         Route::SendMail => it.body::<request::Mail>().answers::<Vec<Mail>>(201, "What was sent."),
         Route::ReadMail => it.body::<request::ReadMail>().answers::<Vec<Mail>>(200, "The mails."),
-        Route::ListSignals => {
-            it.query::<query::Signals>().answers::<SignalList>(200, "The signals.")
-        }
+        Route::ListSignals => signals(it),
         Route::SendSignal => it.body::<SendSignal>().answers::<Signal>(201, "The signal."),
         Route::ListEscalations => escalations(it),
         Route::Escalate => it.body::<Escalate>().answers::<Escalation>(201, "The escalation."),
         Route::ListTasks => it.query::<TaskFilter>().answers::<TaskList>(200, "The tasks."),
-        Route::ShowTask => it.answers::<Task>(200, "The task."),
+        Route::ShowTask => it.query::<query::Task>().answers::<Task>(200, "The task."),
         Route::Task => it.body::<TaskRequest>().answers::<Vec<Task>>(200, "The tasks."),
         Route::Hook => hook(it),
         Route::StatusLine => status_line(it),
-        Route::Mcp => {
-            it.query::<query::Mcp>().any_body().answers_or_nothing("The answer, in JSON-RPC.")
-        }
+        Route::Mcp => mcp(it),
         Route::Health => it.answers::<Health>(200, "How the daemon is."),
         Route::Down => it.answers::<Down>(200, "The daemon ends."),
         Route::Clean => it.body::<Clean>().answers::<Cleaned>(200, REMOVED),
@@ -180,10 +181,19 @@ fn operation(route: Route, writer: &mut Writer) -> Value {
         Route::ShowSnapshot => snapshot_card(it),
         Route::DiffSnapshot => snapshot_diff(it),
         Route::RestoreSnapshot => restore(it),
-        Route::OpenApi => {
-            it.answers_as("application/json", "OpenAPI 3.1.", &json!({ "type": "object" }))
-        }
+        Route::ListCheckpoints => checkpoints(it),
+        Route::TakeCheckpoint => take_checkpoint(it),
+        Route::ShowCheckpoint => checkpoint(it),
+        Route::OpenApi => this_document(it),
     }
+}
+
+fn recording(operation: Operation<'_>) -> Value {
+    operation.query::<query::Recording>().answers::<Recording>(200, "The recording.")
+}
+
+fn signals(operation: Operation<'_>) -> Value {
+    operation.query::<query::Signals>().answers::<SignalList>(200, "The signals.")
 }
 
 fn escalations(operation: Operation<'_>) -> Value {
@@ -193,6 +203,10 @@ fn escalations(operation: Operation<'_>) -> Value {
 
 fn wake(operation: Operation<'_>) -> Value {
     operation.body::<request::Start>().answers::<Agent>(200, "The agent.")
+}
+
+fn briefing(operation: Operation<'_>) -> Value {
+    operation.query::<query::Briefing>().answers::<Briefing>(200, "The briefing.")
 }
 
 fn why(operation: Operation<'_>) -> Value {
@@ -219,6 +233,18 @@ fn restore(operation: Operation<'_>) -> Value {
     operation.body::<request::Restore>().answers::<SnapshotRestored>(200, "What was done.")
 }
 
+fn checkpoints(operation: Operation<'_>) -> Value {
+    operation.query::<query::Checkpoints>().answers::<Vec<Checkpoint>>(200, "The checkpoints.")
+}
+
+fn take_checkpoint(operation: Operation<'_>) -> Value {
+    operation.body::<TakeCheckpoint>().answers::<CheckpointCard>(201, "The checkpoint.")
+}
+
+fn checkpoint(operation: Operation<'_>) -> Value {
+    operation.query::<query::Checkpoint>().answers::<CheckpointCard>(200, "The checkpoint.")
+}
+
 fn hook(operation: Operation<'_>) -> Value {
     let operation = operation.query::<query::Hook>().any_body();
     operation.answers_or_nothing("What the hook returns, in the vendor's own form.")
@@ -227,6 +253,15 @@ fn hook(operation: Operation<'_>) -> Value {
 fn status_line(operation: Operation<'_>) -> Value {
     let operation = operation.query::<query::StatusLine>().any_body();
     operation.answers_or_nothing("A line for the agent CLI to draw.")
+}
+
+fn mcp(operation: Operation<'_>) -> Value {
+    let operation = operation.query::<query::Mcp>().any_body();
+    operation.answers_or_nothing("The answer, in JSON-RPC.")
+}
+
+fn this_document(operation: Operation<'_>) -> Value {
+    operation.answers_as("application/json", "OpenAPI 3.1.", &json!({ "type": "object" }))
 }
 
 fn events(operation: Operation<'_>) -> Value {

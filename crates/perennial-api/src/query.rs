@@ -33,6 +33,16 @@ pub struct Agent {
     pub vocabulary: Option<String>,
 }
 
+/// `GET /v1/tasks/{id}`
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "ShowTask"))]
+#[serde(default, deny_unknown_fields)]
+pub struct Task {
+    /// `haak`, `tavern`, `julian`, `s3` or `gastown`: the answer is in its words.
+    pub vocabulary: Option<String>,
+}
+
 /// The most events that `GET /v1/agents/{target}/why` tells; `GET /v1/events` has all of them.
 pub const WHY_LIMIT: u64 = 10_000;
 
@@ -54,6 +64,24 @@ pub struct Snapshot {
     pub number: Option<u32>,
     /// With the changed lines, for `diff`.
     pub patch: bool,
+}
+
+/// `GET /v1/agents/{target}/checkpoints`
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
+pub struct Checkpoints {
+    /// The newest so many; default 50, at most 1000.
+    pub limit: Option<u64>,
+}
+
+/// `GET /v1/agents/{target}/checkpoint`
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
+pub struct Checkpoint {
+    /// Which one; by default the newest.
+    pub number: Option<u32>,
 }
 
 /// `GET /v1/roles`
@@ -144,6 +172,25 @@ pub struct Screen {
     pub ansi: bool,
 }
 
+/// `GET /v1/agents/{target}/briefing`
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
+pub struct Briefing {
+    /// After what the session begins, by its word, or `fresh` for one with a new conversation; absent: after what would
+    /// begin it now.
+    pub after: Option<String>,
+}
+
+/// `GET /v1/handoffs`
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
+pub struct Handoffs {
+    /// Of this agent only; absent: of all that are not dead, and of the 200 youngest dead.
+    pub agent: Option<String>,
+}
+
 /// `GET /v1/agents/{target}/steps`
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -211,6 +258,8 @@ pub struct Signals {
     pub wait_s: Option<u64>,
     /// The maximum number of results; default 20, at most 500.
     pub limit: Option<usize>,
+    /// `haak`, `tavern`, `julian`, `s3` or `gastown`: kinds and parties are in its words, and so is the answer.
+    pub vocabulary: Option<String>,
 }
 
 /// `GET /v1/escalations`

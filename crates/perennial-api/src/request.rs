@@ -138,6 +138,32 @@ pub struct Start {
     /// Variables that this session and the later ones have, beside or in place of those that the agent has.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
+    /// With a new conversation: the session is told where the work stood.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub fresh: bool,
+}
+
+/// `POST /v1/agents/{target}/handoff`
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
+#[cfg_attr(feature = "schema", schemars(rename = "HandoffRequest"))]
+pub struct Handoff {
+    /// One line of at most 200 bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub subject: Option<String>,
+    /// For the next session, in at most 2000 bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub notes: Option<String>,
+    /// How long the session has to save its work: 1 to 3600 s, by default 60.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deadline_s: Option<u64>,
+    /// End the session that was asked before: it has saved its work, or need not.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub finish: bool,
+    /// With `finish`: the session that is meant; that of another one is left alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<u32>,
 }
 
 /// `POST /v1/agents/{target}/set`: what is absent stays as it is.
@@ -167,7 +193,7 @@ pub struct Set {
 
 impl fmt::Debug for Start {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Start").field("env", &self.env.keys()).finish()
+        f.debug_struct("Start").field("env", &self.env.keys()).field("fresh", &self.fresh).finish()
     }
 }
 

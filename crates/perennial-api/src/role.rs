@@ -31,6 +31,12 @@ pub struct Role {
     pub every_s: Option<u64>,
     /// What verifies its holders' tasks that have no check: `word` or `trust`.
     pub verify: String,
+    /// When a holder's session gives way to the next, as a sentence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cycle: Option<String>,
+    /// The share of the usable context window at which holders are handed off; without one the operator is told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handoff_at_percent: Option<u64>,
     /// What is declared of it and not yet in force, each as a sentence.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub not_in_force: Vec<String>,

@@ -14,6 +14,7 @@ pub enum Route {
     StopAll,
     Wake,
     Restart,
+    Handoff,
     Set,
     Rename,
     Bury,
@@ -41,6 +42,8 @@ pub enum Route {
     Leave,
     Report,
     Prime,
+    Briefing,
+    Handoffs,
     ListMail,
     SendMail,
     ReadMail,
@@ -64,6 +67,9 @@ pub enum Route {
     ShowSnapshot,
     DiffSnapshot,
     RestoreSnapshot,
+    ListCheckpoints,
+    TakeCheckpoint,
+    ShowCheckpoint,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,10 +85,19 @@ const STOP: Card =
     (Method::Post, "/v1/agents/{target}/stop", "Stop an agent's session; the agent sleeps");
 const BURY: Card =
     (Method::Post, "/v1/agents/{target}/bury", "End an agent for good; its record is kept");
+const PRUNE: Card =
+    (Method::Post, "/v1/prune", "Remove recordings of ended sessions, or list them");
+const LIST_SENT: Card =
+    (Method::Get, "/v1/agents/{target}/sent", "List the texts to an agent, newest first");
 const RESTART: Card = (
     Method::Post,
     "/v1/agents/{target}/restart",
     "End an agent's session, if it has one, and start the next",
+);
+const HANDOFF: Card = (
+    Method::Post,
+    "/v1/agents/{target}/handoff",
+    "Have an agent's session save its work and give way to the next",
 );
 const LIST_ROLES: Card = (Method::Get, "/v1/roles", "List roles, with holders and vacancies");
 const ASSUME_ROLE: Card = (Method::Post, "/v1/agents/{target}/role", "Give an agent a role");
@@ -108,6 +123,13 @@ const LEAVE: Card =
     (Method::Post, "/v1/legacy", "Leave a text for those who come after the caller");
 const PRIME: Card =
     (Method::Get, "/v1/agents/{target}/prime", "Read what an agent's session is told at its start");
+const BRIEFING: Card = (
+    Method::Get,
+    "/v1/agents/{target}/briefing",
+    "Read what an agent's next session is told of the work",
+);
+const HANDOFFS: Card =
+    (Method::Get, "/v1/handoffs", "Read how much sessions found out again that took over work");
 const LIST_MAIL: Card = (Method::Get, "/v1/mail", "List mail, newest first");
 const SEND_MAIL: Card = (Method::Post, "/v1/mail", "Send a mail");
 const HOOK: Card =
@@ -137,6 +159,15 @@ const DIFF_SNAPSHOT: Card = (
     "/v1/agents/{target}/snapshot/diff",
     "Tell what changed in the work tree since a snapshot",
 );
+const LIST_CHECKPOINTS: Card =
+    (Method::Get, "/v1/agents/{target}/checkpoints", "List an agent's checkpoints, newest first");
+const TAKE_CHECKPOINT: Card = (
+    Method::Post,
+    "/v1/agents/{target}/checkpoints",
+    "Record where an agent's work stands, with a snapshot of its work tree",
+);
+const SHOW_CHECKPOINT: Card =
+    (Method::Get, "/v1/agents/{target}/checkpoint", "Show one checkpoint");
 const RESTORE_SNAPSHOT: Card =
     (Method::Post, "/v1/agents/{target}/restore", "Put the files of a snapshot back");
 
@@ -155,7 +186,7 @@ const CLEAN: Card = (
 const GRAPH: Card = (Method::Get, "/v1/graph", "Query the entity graph: who did what, by session");
 
 impl Route {
-    pub const ALL: [Route; 58] = [
+    pub const ALL: [Route; 64] = [
         Route::ListAgents,
         Route::Spawn,
         Route::ShowAgent,
@@ -164,6 +195,7 @@ impl Route {
         Route::StopAll,
         Route::Wake,
         Route::Restart,
+        Route::Handoff,
         Route::Set,
         Route::Rename,
         Route::Bury,
@@ -191,6 +223,8 @@ impl Route {
         Route::Leave,
         Route::Report,
         Route::Prime,
+        Route::Briefing,
+        Route::Handoffs,
         Route::ListMail,
         Route::SendMail,
         Route::ReadMail,
@@ -214,6 +248,9 @@ impl Route {
         Route::ShowSnapshot,
         Route::DiffSnapshot,
         Route::RestoreSnapshot,
+        Route::ListCheckpoints,
+        Route::TakeCheckpoint,
+        Route::ShowCheckpoint,
     ];
 
     pub fn method(self) -> Method {
@@ -241,16 +278,13 @@ impl Route {
             Route::StopAll => (Post, "/v1/stop-all", "Stop every agent"),
             Route::Wake => WAKE,
             Route::Restart => RESTART,
+            Route::Handoff => HANDOFF,
             Route::Set => (Post, "/v1/agents/{target}/set", "Change an agent's settings"),
             Route::Rename => (Post, "/v1/agents/{target}/rename", "Give an agent another name"),
             Route::Bury => BURY,
-            Route::Prune => {
-                (Post, "/v1/prune", "Remove recordings of ended sessions, or list them")
-            }
+            Route::Prune => PRUNE,
             Route::Send => (Post, "/v1/agents/{target}/send", "Send an agent a text"),
-            Route::ListSent => {
-                (Get, "/v1/agents/{target}/sent", "List the texts to an agent, newest first")
-            }
+            Route::ListSent => LIST_SENT,
             Route::ShowMessage => (Get, "/v1/messages/{id}", "Show a text's progress"),
             Route::Withdraw => (Post, "/v1/messages/{id}/withdraw", "Take back a text that waits"),
             Route::Ticket => TICKET,
@@ -272,6 +306,8 @@ impl Route {
             Route::Leave => LEAVE,
             Route::Report => (Post, "/v1/report", "Say where the caller's own work stands"),
             Route::Prime => PRIME,
+            Route::Briefing => BRIEFING,
+            Route::Handoffs => HANDOFFS,
             Route::ListSignals => LIST_SIGNALS,
             Route::SendSignal => SEND_SIGNAL,
             Route::ListEscalations => LIST_ESCALATIONS,
@@ -295,6 +331,9 @@ impl Route {
             Route::ShowSnapshot => SHOW_SNAPSHOT,
             Route::DiffSnapshot => DIFF_SNAPSHOT,
             Route::RestoreSnapshot => RESTORE_SNAPSHOT,
+            Route::ListCheckpoints => LIST_CHECKPOINTS,
+            Route::TakeCheckpoint => TAKE_CHECKPOINT,
+            Route::ShowCheckpoint => SHOW_CHECKPOINT,
         }
     }
 }

@@ -21,6 +21,9 @@ pub struct SendSignal {
     pub payload: Map<String, Value>,
     /// Further fields as text, converted to their types; a list has several.
     pub fields: BTreeMap<String, Vec<String>>,
+    /// `haak`, `tavern`, `julian`, `s3` or `gastown`: `kind` and `to` are in its words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vocabulary: Option<String>,
 }
 
 /// `GET /v1/signals` answers with this, newest first; with `after`, `position` or `wait_s` oldest first.

@@ -13,8 +13,11 @@ pub struct Snapshot {
     pub number: u32,
     #[cfg_attr(feature = "schema", schemars(extend("format" = "date-time")))]
     pub at: Moment,
-    /// `asked` or `before-restore`.
+    /// `asked`, `before-restore`, `planned-end`, `crash`, `reboot`, `phase-change`, `commit` or `checkpoint`.
     pub why: String,
+    /// Why it is not there any more, `number` or `age`, if it was dropped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dropped: Option<String>,
     /// The top directory of the work tree.
     pub work_tree: String,
     /// The bare repository that holds it; `git` can read it.

@@ -61,7 +61,7 @@ pub struct Step {
     /// Of a `tool-result`: whether the call failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub is_error: Option<bool>,
-    /// Of an `error`: `overloaded`, `authentication`, `billing`, `context-overflow`,
+    /// Of an `error`: `overloaded`, `authentication`, `billing`, `context-overflow`, `thrashing`,
     /// `invalid-request`, `server`, `connection` or `unclassified`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,

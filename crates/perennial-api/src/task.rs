@@ -64,6 +64,13 @@ pub struct Task {
     /// That command, for persons.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub check_command: Vec<String>,
+    /// How many sessions worked on it …
+    pub sessions: u64,
+    /// … and how many of those began because the one before ended otherwise than anybody wanted.
+    pub sessions_unplanned: u64,
+    /// The last ones, in order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub last_sessions: Vec<TaskSession>,
     /// How often it was given back, and how often it may be.
     pub rounds: u64,
     pub rounds_max: u64,
@@ -84,6 +91,9 @@ pub struct Task {
     /// The newest ones, where one task is shown.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub last_notes: Vec<TaskNote>,
+    /// What was said of it when its state changed, the newest ones, where one task is shown.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub last_words: Vec<TaskWords>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -94,6 +104,22 @@ pub struct TaskStep {
     pub done: bool,
 }
 
+/// A session that worked on a task.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct TaskSession {
+    /// The agent's name, or its id if it has left memory.
+    pub agent: String,
+    pub number: u64,
+    /// Why it began: `taken` (the task was taken in it), `handoff`, `woken`, `restarted`, `crash`, `reboot` or `ended` (the
+    /// one before ended by itself).
+    pub why: String,
+    pub planned: bool,
+    #[cfg_attr(feature = "schema", schemars(extend("format" = "date-time")))]
+    pub at: Moment,
+}
+
 /// How its check ended last.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -102,6 +128,8 @@ pub struct TaskCheck {
     pub check: Option<String>,
     /// In words: `exit 1`.
     pub end: String,
+    /// Whether it passed.
+    pub passed: bool,
     /// The end of its output.
     pub output: String,
     #[cfg_attr(feature = "schema", schemars(extend("format" = "date-time")))]
@@ -123,6 +151,19 @@ pub struct TaskLoop {
     /// When they are told again.
     #[cfg_attr(feature = "schema", schemars(extend("format" = "date-time")))]
     pub next_at: Option<Moment>,
+}
+
+/// Words that came with a change of its state.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct TaskWords {
+    pub by: String,
+    #[cfg_attr(feature = "schema", schemars(extend("format" = "date-time")))]
+    pub at: Moment,
+    /// `claimed`, `blocked`, `given back`, `reopened` or `dropped`.
+    pub change: String,
+    pub text: String,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -170,6 +211,9 @@ pub struct TaskFilter {
     pub before: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<usize>,
+    /// `haak`, `tavern`, `julian`, `s3` or `gastown`: `state` and `role` are in its words, and so is the answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vocabulary: Option<String>,
 }
 
 /// What is done with a task.
@@ -178,6 +222,8 @@ pub struct TaskFilter {
 #[serde(rename_all = "kebab-case")]
 pub enum TaskAction {
     Add,
+    /// Adds a list of tasks, all or none.
+    Import,
     Take,
     Assign,
     Note,
@@ -202,6 +248,22 @@ pub struct NewTaskStep {
     pub done: bool,
 }
 
+/// A task of a list that is added as a whole.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct NewTask {
+    pub title: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<NewTaskStep>,
+    /// It is done already.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub done: bool,
+    /// The task before it in the list that it is a part of, counted from 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part_of: Option<usize>,
+}
+
 /// `POST /v1/tasks`: what is asked of a task. Each action reads the fields that it needs.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -220,10 +282,13 @@ pub struct TaskRequest {
     /// `add`: its steps; `split`: the titles of its parts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<NewTaskStep>,
-    /// `add`, `assign`: an agent, `role:NAME`, or `nobody`.
+    /// `import`: the tasks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tasks: Vec<NewTask>,
+    /// `add`, `assign`, `import`: an agent, `role:NAME`, or `nobody`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
-    /// `add`: a directory of its project; the caller's own where an agent asks.
+    /// `add`, `import`: a directory of its project; the caller's own where an agent asks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dir: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -106,11 +106,11 @@ pub const FEEDS: Bounds = Bounds {
     jobs: Bound { one: 1, all: 1, spare: 0 },
 };
 
-/// So many connections at a time are counted for nobody: while there are few, their callers are not identified before
+/// This many connections at a time are counted for nobody: while there are few, their callers are not identified before
 /// they ask for something.
 pub const UNCOUNTED_CONNECTIONS: usize = 64;
 
-/// So many histories are read at once for others than people.
+/// At most this many histories are read at once for others than people.
 pub const HISTORY_READS: usize = 2;
 
 /// Whether a caller's read of a history waits for one of `HISTORY_READS`: the store answers one after the other, and

@@ -17,6 +17,8 @@ mod harness_signs;
 mod loss;
 mod observe;
 mod outlook;
+mod plan;
+mod resting;
 mod step;
 
 use std::collections::BTreeMap;
@@ -24,17 +26,20 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::checkpoint::{CheckpointCause, CheckpointHead};
 use crate::context::Clock;
 use crate::conversation::{ConversationId, Conversations, FirstPrompt, Opening, Turn};
-use crate::effect::{Action, Effect, Plan, SessionEffect, Timer};
 use crate::event::{Birth, Move};
 use crate::exit::Exit;
+use crate::handoff::{self, Handoffs};
 use crate::hold::{HeldFor, Hold};
 use crate::id::{AgentId, NodeId, SessionId, SessionNumber};
+use crate::keeping::{Keeping, SnapshotRecord};
 use crate::launch::Launch;
 use crate::legacy::{LeftText, LegacyKind};
 use crate::name::Name;
 use crate::reason::{Evidence, Finding, Reason, Witness};
+use crate::rest::Earned;
 use crate::restart::{CHURN_LIMIT, History, Restart};
 use crate::role::RoleTerms;
 use crate::round::Rounds;
@@ -42,15 +47,20 @@ use crate::session::{Phase, Session};
 use crate::settings::Pending;
 use crate::situation::Situation;
 use crate::state::{self, Cause, Roster, State};
+use crate::succession::{Afresh, Succession};
 use crate::time::Time;
-use crate::work::WorkPhase;
+use crate::work::WorkState;
 
-pub use decide::{bury, hatch, rename, report, restart, set, stop, wake};
+pub(crate) use becoming::Becoming;
+pub use decide::{Start, bury, hatch, rename, report, restart, set, stop, wake};
 pub use evolve::evolve;
 pub use harness_signs::observe_harness;
 pub use loss::{is_known, records_lost, session_found};
 pub use observe::{due, home_copied, observe, put_off, rebooted};
 pub use outlook::{Outlook, outlook};
+pub use plan::plan;
+pub use resting::{completed_or_rested, is_idle, woken_by_task};
+pub(crate) use step::end_session;
 
 /// A session's program must run within this. An agent CLI that runs and gives no sign of life for so
 /// long needs the operator.
@@ -92,7 +102,8 @@ pub struct Agent {
     pub respawn_count: u32,
     pub created_at: Time,
     pub summary: Option<String>,
-    pub work_phase: Option<WorkPhase>,
+    /// Where its work stands.
+    pub work: WorkState,
     pub conversations: Option<Conversations>,
     pub clock: Clock,
     /// Where its turn stood when it was last heard: what the next session takes up.
@@ -109,8 +120,22 @@ pub struct Agent {
     pub legacies: BTreeMap<LegacyKind, LeftText>,
     /// It asked to be buried when its turn has ended.
     pub burial: Option<Evidence>,
+    pub handoff: Handoffs,
+    /// The task by which it may rest, once nothing else is left for it to do.
+    pub rest: Option<Box<Earned>>,
+    /// Why its newest session was asked for; nothing of the first one.
+    pub woken_by: Option<Cause>,
     /// How many snapshots of its work tree were taken: the number of the last one.
     pub snapshots: u32,
+    pub snapshot_record: SnapshotRecord,
+    /// The snapshot that is wanted, if one is.
+    pub keeping: Option<Keeping>,
+    /// Its last checkpoint.
+    pub checkpoint: Option<CheckpointHead>,
+    /// What happened since then that a checkpoint is due for.
+    pub checkpoint_due: Option<CheckpointCause>,
+    /// What its next session goes on from.
+    pub succession: Succession,
 }
 
 /// Whether the holder of a session is heard now.
@@ -190,7 +215,7 @@ impl Agent {
             respawn_count: 0,
             created_at: at,
             summary: None,
-            work_phase: None,
+            work: WorkState::begun(at),
             conversations: None,
             clock: Clock::default(),
             turn: Turn::Over,
@@ -200,7 +225,15 @@ impl Agent {
             pending: Pending::default(),
             legacies: BTreeMap::new(),
             burial: None,
+            handoff: Handoffs::default(),
+            rest: None,
+            woken_by: None,
             snapshots: 0,
+            snapshot_record: SnapshotRecord::default(),
+            keeping: None,
+            checkpoint: None,
+            checkpoint_due: None,
+            succession: Succession::default(),
         }
     }
 
@@ -209,9 +242,12 @@ impl Agent {
         self.session.as_ref().filter(|session| !session.is_over())
     }
 
-    /// Whether it is in the cemetery, and its last session has ended: it changes no more.
+    /// Whether it is in the cemetery, its last session has ended, and no snapshot is wanted: it changes no more.
     pub fn is_over(&self) -> bool {
-        self.state.roster() == Roster::Cemetery && self.live_session().is_none()
+        let is_at_rest = self.live_session().is_none()
+            && self.keeping.is_none()
+            && self.snapshot_record.is_at_rest();
+        self.state.roster() == Roster::Cemetery && is_at_rest
     }
 
     pub fn session_id(&self) -> Option<SessionId> {
@@ -234,15 +270,15 @@ impl Agent {
         self.hold.is_some()
     }
 
-    /// Whether its session came out of the line and has not announced itself. One that is held takes
-    /// up no place.
+    /// Whether its session is starting and has not announced itself: the line goes on when few do. One that
+    /// is held takes up no place.
     pub fn is_out_of_line(&self) -> bool {
         let is_under_way = |session: &Session| match session.phase {
             Phase::Starting | Phase::Running => true,
             Phase::Wanted | Phase::Ending(_) | Phase::Ended => false,
         };
-        let is_starting =
-            self.state == State::Waking && self.session.as_ref().is_some_and(is_under_way);
+        let starts = matches!(self.state, State::Hatching | State::Waking);
+        let is_starting = starts && self.session.as_ref().is_some_and(is_under_way);
         is_starting && self.hold.is_none()
     }
 
@@ -279,6 +315,7 @@ impl Agent {
         self.hold.as_ref().is_some_and(|hold| match hold.evidence.fact {
             Finding::SessionFound(_) | Finding::RecordsLost => true,
             Finding::Asked(_)
+            | Finding::AskedFresh(_)
             | Finding::Executed(_)
             | Finding::NotStarted(_)
             | Finding::Exited(_)
@@ -286,7 +323,9 @@ impl Agent {
             | Finding::TimeCame
             | Finding::BootChanged
             | Finding::HomeCopied
-            | Finding::Unreadable(_) => false,
+            | Finding::Unreadable(_)
+            | Finding::TaskVerified(_)
+            | Finding::TaskGiven(_) => false,
         })
     }
 
@@ -362,10 +401,10 @@ impl Agent {
 
     /// Whether a session that begins so has something to do. `is_lost`: nobody had its conversation.
     fn opens_with_a_prompt(&self, opening: &Opening, is_lost: bool) -> bool {
-        match opening.first_prompt(is_lost) {
+        match opening.first_prompt(is_lost, self.succession.has_worked) {
             FirstPrompt::Nothing => *opening == Opening::Bare,
             FirstPrompt::OfLaunch => self.launch.options.prompt.is_some(),
-            FirstPrompt::GoOn => true,
+            FirstPrompt::GoOn | FirstPrompt::Briefing => true,
         }
     }
 
@@ -389,17 +428,24 @@ impl Agent {
         self.reason == Reason::Stopped && self.evidence.witness == Witness::Operator
     }
 
-    /// How the next session begins: where the last one was, or afresh if that keeps failing.
-    fn next_opening(&self, number: SessionNumber) -> Opening {
+    /// How the next session begins: where the last one was, or with a new conversation if that keeps failing or
+    /// somebody wants one.
+    pub fn next_opening(&self, number: SessionNumber) -> Opening {
         if self.launch.is_bare() {
             return Opening::Bare;
         }
-        let fresh = || Opening::Fresh(ConversationId::of(SessionId { agent: self.id, number }));
-        match &self.conversations {
-            Some(known) if self.history.futile < CHURN_LIMIT => {
-                Opening::Resume { conversation: known.current.clone(), turn: self.turn }
+        let own = || ConversationId::of(SessionId { agent: self.id, number });
+        let Some(known) = &self.conversations else { return Opening::Fresh(own()) };
+        let churns = self.history.futile >= CHURN_LIMIT;
+        let turn = self.turn;
+        match self.succession.afresh.or(churns.then_some(Afresh::Churn)) {
+            None => Opening::Resume { conversation: known.current.clone(), turn },
+            // HA5: what was said at a handoff is told whatever was done before.
+            Some(why) if self.has_something_to_tell() || why == Afresh::Handoff => {
+                Opening::Anew { conversation: own(), turn, why }
             }
-            Some(_) | None => fresh(),
+            // There is nothing yet to go on with.
+            Some(_) => Opening::Fresh(own()),
         }
     }
 
@@ -413,12 +459,16 @@ impl Agent {
     }
 
     /// When its state ends by itself. An agent CLI that runs has no limit for its start: somebody has to
-    /// look at what it shows.
+    /// look at what it shows. Nor has a session that waits in line.
     fn ends_at(&self) -> Option<Time> {
-        self.until.filter(|_| self.dialog_at().is_none())
+        if self.handing_off().is_some() {
+            return handoff::ends_at(self);
+        }
+        let waits = self.session.as_ref().is_some_and(|session| session.phase == Phase::Wanted);
+        self.until.filter(|_| self.dialog_at().is_none() && !waits)
     }
 
-    fn next_number(&self) -> SessionNumber {
+    pub(crate) fn next_number(&self) -> SessionNumber {
         self.session.as_ref().map_or(SessionNumber::FIRST, |session| session.number.next())
     }
 
@@ -427,43 +477,4 @@ impl Agent {
         let to = state::next(self.state, cause)?;
         Some(Move { cause, to, reason, evidence, until: None })
     }
-}
-
-/// What to do so that the world matches the journal, and when to look again.
-pub fn plan(agent: &Agent, may_start: bool, now: Time) -> Plan {
-    let is_due = agent.is_left_over() || burial::is_ripe(agent);
-    let ends_at = if is_due { Some(now) } else { agent.ends_at() };
-    let named = [(Timer::StateEnds, ends_at), (Timer::Dialog, agent.dialog_at())];
-    // Nothing comes about by itself while a hold stands.
-    let named = named.into_iter().filter(|_| agent.hold.is_none());
-    let timers = named.filter_map(|(timer, at)| Some((timer, at?))).collect();
-    let mut plan = Plan { effects: Vec::new(), timers };
-    if agent.is_over() {
-        plan.effects.push(Effect::RemoveSecrets { agent: agent.id });
-    }
-    let Some(session) = &agent.session else {
-        return plan;
-    };
-    let action = match session.phase {
-        Phase::Wanted => {
-            let may_start = may_start && agent.hold.is_none();
-            if burial::is_ripe(agent) {
-                return plan;
-            }
-            plan.timers = may_start.then_some((Timer::Turn, now)).into_iter().collect();
-            return plan;
-        }
-        // What can't be read may be about a later session: only an order to end is carried out.
-        Phase::Starting | Phase::Running | Phase::Ended if agent.is_damaged() => return plan,
-        // What was lost may have been its start, its end and all that followed.
-        Phase::Starting if agent.awaits_word_on_loss() => return plan,
-        Phase::Starting => Action::Start(Box::new(agent.launch.clone()), session.opening.clone()),
-        Phase::Running => Action::Hold,
-        Phase::Ending(pace) => Action::End(pace),
-        Phase::Ended => Action::Release,
-    };
-    let (number, recorded) = (session.number, session.process);
-    let effect = SessionEffect { agent: agent.id, number, recorded, action };
-    plan.effects.push(Effect::Session(effect));
-    plan
 }

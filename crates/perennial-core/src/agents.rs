@@ -8,10 +8,12 @@
 //! - F1  A name is held by at most one agent outside the cemetery, ignoring case; also where the event
 //!   by which one took it can't be read.
 //! - F2  A conversation is the current one of at most one agent outside the cemetery.
-//! - F3  After a reboot at most `RESUMED_AT_ONCE` agents of a node are starting out of its line.
+//! - F3  After a reboot at most `RESUMED_AT_ONCE` agents of a node are starting out of its line (`line.rs`).
 //! - F4  The parent of an agent in memory is in memory: chains of parents hold.
 
 mod claims;
+mod line;
+mod restores;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -37,9 +39,9 @@ use crate::time::Time;
 
 pub use claims::claims;
 use claims::{Written, left, written_by};
-
-/// After a reboot, this many agents are resumed at a time.
-pub const RESUMED_AT_ONCE: usize = 2;
+use line::Standing;
+pub use line::{Line, RESUMED_AT_ONCE};
+use restores::Restores;
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Agents {
@@ -54,10 +56,8 @@ pub struct Agents {
     writers: BTreeMap<ConversationId, BTreeSet<AgentId>>,
     /// Whose live session runs in a process.
     processes: BTreeSet<(Process, AgentId)>,
-    /// Agents whose session waits for its turn.
-    line: BTreeSet<AgentId>,
-    /// Agents that came out of the line and have not announced themselves yet.
-    admitted: BTreeSet<AgentId>,
+    line: Line,
+    restores: Restores,
 }
 
 impl Agents {
@@ -69,7 +69,8 @@ impl Agents {
             if let Some(name) = &agent.name {
                 named.push((agent.named_at, agent.id, name.key()));
             }
-            restored.keep_line(&agent);
+            restored.line.keep(agent.id, Standing::default(), standing(&agent, node));
+            restored.restores.keep(&agent);
             restored.keep_writers([None; 2], &agent);
             restored.keep_process(None, &agent);
             restored.adopt(agent.parent);
@@ -317,15 +318,20 @@ impl Agents {
         if let AgentEvent::Renamed { name } = event {
             self.hand_over_name(id, name);
         }
+        let node = self.node;
         let Some(kept) = self.all.get_mut(&id) else {
             return Vec::new();
         };
+        let stood = standing(kept, node);
         let written = written_by(kept).map(Option::<&_>::cloned);
         let (parent, process, held) = (kept.parent, live_process(kept), role::held(kept));
         agent::evolve(Arc::make_mut(kept), event, at);
         let after = Arc::clone(kept);
         let mut touched = vec![Entity::Agent(id)];
-        touched.extend(self.keep_line(&after).into_iter().map(Entity::Agent));
+        let stands = standing(&after, node);
+        touched.extend(self.line.keep(id, stood, stands).into_iter().map(Entity::Agent));
+        let freed = self.restores.keep(&after);
+        touched.extend(freed.into_iter().flat_map(|tree| self.waiting_in(&tree)));
         self.keep_writers(written.each_ref().map(Option::as_ref), &after);
         self.keep_process(process, &after);
         roles.follow(id, held, role::held(&after));
@@ -345,6 +351,7 @@ impl Agents {
         if let Some(old) = old {
             self.keep_process(live_process(&old), &agent);
             self.keep_writers(written_by(&old), &agent);
+            self.line.keep(id, standing(&old, self.node), Standing::default());
             self.retire(id);
         }
         if let Some(name) = &birth.name {
@@ -427,33 +434,20 @@ impl Agents {
         }
     }
 
-    /// Keeps the line after a change of `agent`; returns who may start now.
-    fn keep_line(&mut self, agent: &Agent) -> Vec<AgentId> {
-        let was_in_line = self.line.remove(&agent.id);
-        let was_admitted = self.admitted.remove(&agent.id);
-        let is_own = self.is_own(agent);
-        let waits = is_own && agent.waits_in_line() && self.line.insert(agent.id);
-        let starts = is_own && agent.is_out_of_line() && self.admitted.insert(agent.id);
-        // One more than may start: an agent that joins the line may displace another.
-        let ahead = self.line.iter().take(RESUMED_AT_ONCE + 1);
-        let is_same = (was_in_line, was_admitted) == (waits, starts);
-        if is_same { Vec::new() } else { ahead.copied().collect() }
+    /// Whose sessions wait for their turn, and whose have begun.
+    pub fn line(&self) -> &Line {
+        &self.line
     }
 
     /// Whether the agent's sessions run on this node.
     pub fn is_own(&self, agent: &Agent) -> bool {
-        agent.node == self.node || agent.node == NodeId::HOME
+        is_of(agent, self.node)
     }
 
-    /// Whether a session of the agent may start now: it is its turn, or the line is empty.
-    pub fn may_start(&self, id: AgentId) -> bool {
-        let free = RESUMED_AT_ONCE.saturating_sub(self.admitted.len());
-        self.line.is_empty() || self.line.iter().take(free).any(|first| *first == id)
-    }
-
-    pub fn plan(&self, id: AgentId, now: Time) -> Plan {
+    /// What to do for an agent, if so many sessions may run.
+    pub fn plan(&self, id: AgentId, most: Option<usize>, now: Time) -> Plan {
         match self.get(id) {
-            Some(agent) if self.is_own(agent) => agent::plan(agent, self.may_start(id), now),
+            Some(agent) if self.is_own(agent) => agent::plan(agent, self.may_start(id, most), now),
             Some(_) | None => Plan::default(),
         }
     }
@@ -462,9 +456,10 @@ impl Agents {
     /// the operator. Not an event: it is seen again at every start.
     pub fn mark_unreadable(&mut self, id: AgentId, why: &str, at: Time) {
         if let Some(kept) = self.all.get_mut(&id) {
+            let stood = standing(kept, self.node);
             Arc::make_mut(kept).mark_damaged(why, at);
-            let agent = Arc::clone(kept);
-            self.keep_line(&agent);
+            self.line.keep(id, stood, standing(kept, self.node));
+            self.restores.keep(kept);
         }
     }
 
@@ -484,4 +479,13 @@ pub fn name_and_back(target: &str) -> Option<(NameKey, usize)> {
 
 fn live_process(agent: &Agent) -> Option<Process> {
     agent.live_session()?.process
+}
+
+fn is_of(agent: &Agent, node: NodeId) -> bool {
+    agent.node == node || agent.node == NodeId::HOME
+}
+
+/// Where an agent stands in the line of this node: one of another node nowhere.
+fn standing(agent: &Agent, node: NodeId) -> Standing {
+    if is_of(agent, node) { Standing::of(agent) } else { Standing::default() }
 }

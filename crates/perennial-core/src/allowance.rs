@@ -26,7 +26,7 @@ use crate::message::MessageEvent;
 use crate::refusal::Refusal;
 use crate::time::Time;
 
-/// So much at once, and one more in every span of time.
+/// A burst of this size, and one more in every span of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rate {
     pub burst: u32,
@@ -134,7 +134,8 @@ impl Allowances {
         fact: Fact,
         now: Time,
     ) -> Option<Fact> {
-        if !fact.origin.has_allowance() {
+        // What was kept is read once, and there is only so much of it.
+        if !fact.origin.has_allowance() || fact.is_old {
             return Some(fact);
         }
         let is_other = |key: &(AgentId, Origin)| key.0 == agent && key.1 != fact.origin;
@@ -211,10 +212,12 @@ fn words(command: &Command) -> Option<u64> {
         Command::Report { summary, .. } | Command::Bury { summary, .. } => Some(length(summary)),
         Command::Post { title, body, .. } => Some(length(title) + body.text.bytes),
         Command::Leave { body, .. } => Some(body.text.bytes),
+        Command::Checkpoint(order) => Some(order.draft.body.text.bytes),
         Command::Mail(draft) => Some(draft.subject.len() as u64 + draft.body.text.bytes),
         Command::Signal(draft) => Some(draft.body.text.bytes),
         Command::Escalate(draft) => Some(draft.subject.len() as u64 + draft.body.text.bytes),
         Command::Task(command) => Some(command.words()),
+        Command::Handoff(order) => Some(length(&order.subject) + length(&order.notes)),
         // Each may put a post on the board.
         Command::Assume { .. } | Command::Transfer { .. } | Command::Drop(_) => Some(0),
         Command::Spawn(_)
@@ -224,6 +227,8 @@ fn words(command: &Command) -> Option<u64> {
         | Command::StopAll
         | Command::Wake(_)
         | Command::Restart(_)
+        | Command::WakeFresh(_)
+        | Command::RestartFresh(_)
         | Command::Set(_)
         | Command::Rename { .. }
         | Command::Send { .. }

@@ -29,9 +29,21 @@ pub enum Standing {
     Itself,
     /// Its parent, or any other ancestor of it.
     Parent,
+    /// It holds the role that looks after the other's, and is nothing of the above.
+    Overseer,
     Other,
     /// The verb is about no agent that exists yet, or about the fleet.
     NoTarget,
+}
+
+impl Standing {
+    pub const ALL: [Standing; 5] = [
+        Standing::Itself,
+        Standing::Parent,
+        Standing::Overseer,
+        Standing::Other,
+        Standing::NoTarget,
+    ];
 }
 
 /// Whether a caller may use a verb on an agent that it stands to like this.
@@ -67,42 +79,50 @@ pub fn may(caller: Caller, verb: Verb, standing: Standing) -> bool {
             | Verb::TaskAssign
             | Verb::TaskVerify
             | Verb::TaskDrop
-            | Verb::Snapshot => true,
+            | Verb::Snapshot
+            | Verb::Checkpoint
+            | Verb::Handoff => true,
         },
         // A job does its own work and reports by its exit: it needs nothing from us.
         Caller::Job | Caller::Ambiguous => false,
-        Caller::Viewer => match verb {
-            Verb::Look => true,
-            Verb::Attach
-            | Verb::Send
-            | Verb::Logs
-            | Verb::Spawn
-            | Verb::Stop
-            | Verb::Wake
-            | Verb::Restart
-            | Verb::Set
-            | Verb::Rename
-            | Verb::Bury
-            | Verb::Prune
-            | Verb::Report
-            | Verb::Post
-            | Verb::Mail
-            | Verb::Assume
-            | Verb::Transfer
-            | Verb::Drop
-            | Verb::Up
-            | Verb::Down
-            | Verb::Clean
-            | Verb::Signal
-            | Verb::Escalate
-            | Verb::Task
-            | Verb::TaskWork
-            | Verb::TaskAssign
-            | Verb::TaskVerify
-            | Verb::TaskDrop
-            | Verb::Snapshot => false,
-        },
+        Caller::Viewer => viewer_may(verb),
         Caller::Agent(_) => agent_may(caller, verb, standing),
+    }
+}
+
+fn viewer_may(verb: Verb) -> bool {
+    match verb {
+        Verb::Look => true,
+        Verb::Attach
+        | Verb::Send
+        | Verb::Logs
+        | Verb::Spawn
+        | Verb::Stop
+        | Verb::Wake
+        | Verb::Restart
+        | Verb::Set
+        | Verb::Rename
+        | Verb::Bury
+        | Verb::Prune
+        | Verb::Report
+        | Verb::Post
+        | Verb::Mail
+        | Verb::Assume
+        | Verb::Transfer
+        | Verb::Drop
+        | Verb::Up
+        | Verb::Down
+        | Verb::Clean
+        | Verb::Signal
+        | Verb::Escalate
+        | Verb::Task
+        | Verb::TaskWork
+        | Verb::TaskAssign
+        | Verb::TaskVerify
+        | Verb::TaskDrop
+        | Verb::Snapshot
+        | Verb::Checkpoint
+        | Verb::Handoff => false,
     }
 }
 
@@ -116,13 +136,16 @@ fn agent_may(caller: Caller, verb: Verb, standing: Standing) -> bool {
         Verb::Spawn => standing == Standing::NoTarget,
         Verb::Stop | Verb::Wake | Verb::Restart => match standing {
             Standing::Parent => true,
-            Standing::Itself | Standing::Other | Standing::NoTarget => false,
+            Standing::Itself | Standing::Overseer | Standing::Other | Standing::NoTarget => false,
         },
         // Of its own role: any agent takes one, and its holder leaves it or hands it over. Its own
         // burial is carried out when its turn has ended.
-        Verb::Report | Verb::Assume | Verb::Transfer | Verb::Drop | Verb::Bury => {
-            standing == Standing::Itself
-        }
+        Verb::Report
+        | Verb::Assume
+        | Verb::Transfer
+        | Verb::Drop
+        | Verb::Bury
+        | Verb::Checkpoint => standing == Standing::Itself,
         // A restore replaces files of whoever else works there.
         Verb::Set | Verb::Rename | Verb::Prune | Verb::Clean | Verb::Snapshot => false,
         // A daemon that an agent starts would end with the agent's session.
@@ -131,6 +154,11 @@ fn agent_may(caller: Caller, verb: Verb, standing: Standing) -> bool {
         Verb::TaskWork | Verb::TaskDrop => standing == Standing::Itself,
         Verb::TaskAssign => match standing {
             Standing::Itself | Standing::Parent => true,
+            Standing::Overseer | Standing::Other | Standing::NoTarget => false,
+        },
+        // An overseer ends only what was asked for already: `handoff` HA7.
+        Verb::Handoff => match standing {
+            Standing::Itself | Standing::Parent | Standing::Overseer => true,
             Standing::Other | Standing::NoTarget => false,
         },
         // Nobody verifies their own work.
@@ -208,6 +236,8 @@ mod tests {
                 Verb::TaskVerify,
                 Verb::TaskDrop,
                 Verb::Snapshot,
+                Verb::Checkpoint,
+                Verb::Handoff,
             ]
             .into_iter()
             .filter(|verb| may(caller, *verb, standing))
@@ -219,20 +249,25 @@ mod tests {
             allowed(Caller::Person, Standing::Other),
             "look attach send logs spawn stop wake restart set rename bury prune post mail assume \
              transfer drop up down clean signal escalate task task-work task-assign task-verify task-drop \
-             snapshot"
+             snapshot checkpoint handoff"
         );
         assert_eq!(
             allowed(agent, Standing::Parent),
-            "look stop wake restart post mail signal escalate task task-assign task-verify"
+            "look stop wake restart post mail signal escalate task task-assign task-verify handoff"
         );
         assert_eq!(
             allowed(agent, Standing::Itself),
-            "look bury report post mail assume transfer drop signal escalate task task-work task-assign task-drop"
+            "look bury report post mail assume transfer drop signal escalate task task-work task-assign task-drop \
+             checkpoint handoff"
+        );
+        assert_eq!(
+            allowed(agent, Standing::Overseer),
+            "look post mail signal escalate task handoff"
         );
         assert_eq!(allowed(agent, Standing::Other), "look post mail signal escalate task");
         assert_eq!(allowed(agent, Standing::NoTarget), "look spawn post mail signal escalate task");
         assert_eq!(allowed(Caller::Viewer, Standing::Other), "look");
-        for standing in [Standing::Itself, Standing::Parent, Standing::Other, Standing::NoTarget] {
+        for standing in Standing::ALL {
             assert_eq!(allowed(Caller::Job, standing), "");
             assert_eq!(allowed(Caller::Ambiguous, standing), "");
         }

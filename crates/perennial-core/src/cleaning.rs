@@ -83,11 +83,14 @@ pub fn decide(
     fleet.authorise(caller, Verb::Clean, None)?;
     let by = caller.witness(Verb::Clean)?;
     may_be_cleaned(fleet, found)?;
+    if found.recordings.recordings.is_empty() && found.copies.is_empty() {
+        return Ok(Decision::default());
+    }
     let choice = chosen(fleet, found);
     let agent = found.recordings.agent;
     let recordings = Recordings { recordings: choice.recordings, ..found.recordings };
     let mut events = retention::pruned(std::slice::from_ref(&recordings), by);
-    // Recorded also where nothing goes yet: `prune` may take later what others need now.
+    // Recorded also where nothing goes yet of what lies there: `prune` may take later what others need now.
     events.extend(cleaned(agent, &found.harness, &choice.copies, by, true));
     let events = events.into_iter().map(|event| fleet.of_own(event, now)).collect();
     Ok(Decision { events, ..Decision::default() })
@@ -227,6 +230,7 @@ mod tests {
             exit: Exit::Code(0),
             is_clean: true,
             tally: Tally::ByFirstRule,
+            asked: None,
         };
         for event in [AgentEvent::SessionWanted { number, opening: Opening::Bare }, ended] {
             crate::agent::evolve(&mut agent, &event, NOW);
@@ -345,6 +349,12 @@ mod tests {
         let mut damaged = agent(EVE, State::Sleeping, &["c"]);
         damaged.mark_damaged("altered", NOW);
         assert_eq!(goes(vec![damaged], copy("a")), Some(KeptFor::Uncertainty(EVE)));
+        let mut lost = agent(EVE, State::Sleeping, &["c"]);
+        let (witness, fact) = (Witness::Daemon, crate::reason::Finding::RecordsLost);
+        let evidence = crate::reason::Evidence { witness, fact, at: NOW };
+        let held_for = crate::hold::HeldFor::Person;
+        lost.hold = Some(crate::hold::Hold { held_for, evidence, since: NOW });
+        assert_eq!(goes(vec![lost], copy("a")), Some(KeptFor::Uncertainty(EVE)));
     }
 
     #[test]
@@ -362,9 +372,53 @@ mod tests {
             | NodeEvent::RecordingsPruned { .. } => None,
         };
         assert_eq!(events.iter().find_map(is_empty), Some(true));
+        // Where nothing lies there is nothing to say.
+        let mut nothing = Artefacts { copies: Vec::new(), ..found.clone() };
+        nothing.recordings.recordings.clear();
+        assert_eq!(decided(&others, Caller::Person, &nothing), Ok(Vec::new()));
         // Once nobody may resume it, age decides.
         let before = |at| chosen_by_age(&Fleet::default(), std::slice::from_ref(&found), at).len();
         assert_eq!((before(NOW), before(Time(NOW.0 + 1))), (0, 1));
         assert!(chosen_by_age(&others, std::slice::from_ref(&found), Time(u64::MAX)).is_empty());
+    }
+
+    /// CL1, of one that has left memory: its record says whether it is over.
+    #[test]
+    fn what_was_recalled_has_to_be_over_too() {
+        let mut living = agent(BOB, State::Sleeping, &["a"]);
+        let of = |agent: &Agent| found(Some(agent), vec![copy("a")]);
+        let still = Err(Refusal::StillEnding { agent: BOB });
+        assert_eq!(decided(&Fleet::default(), Caller::Person, &of(&living)), still);
+        assert!(chosen_by_age(&Fleet::default(), &[of(&living)], Time(u64::MAX)).is_empty());
+        living.state = State::Dead;
+        assert!(decided(&Fleet::default(), Caller::Person, &of(&living)).is_ok());
+        living.session = living.session.map(|session| crate::session::Session {
+            phase: crate::session::Phase::Running,
+            ..session
+        });
+        assert_eq!(decided(&Fleet::default(), Caller::Person, &of(&living)), still);
+        // One in memory says in which state it is.
+        let sleeping = fleet(vec![agent(BOB, State::Sleeping, &["a"])]);
+        let refused = decided(&sleeping, Caller::Person, &found(None, vec![]));
+        let (verb, state) = (Verb::Clean, State::Sleeping);
+        assert_eq!(refused, Err(Refusal::WrongState { agent: BOB, verb, state }));
+    }
+
+    #[test]
+    fn every_copy_that_goes_is_named_in_events_of_bounded_size() {
+        let dead = agent(BOB, State::Dead, &[]);
+        let many = CONVERSATIONS_PER_EVENT * 2 + 1;
+        let copies = (0..many).map(|number| copy(&format!("c{number}"))).collect();
+        let events = decided(&Fleet::default(), Caller::Person, &found(Some(&dead), copies));
+        let named = events.expect("it is dead").into_iter().filter_map(|event| match event {
+            NodeEvent::AgentCleaned { conversations, .. } => Some(conversations.len()),
+            NodeEvent::DaemonStarted { .. }
+            | NodeEvent::DaemonStopped { .. }
+            | NodeEvent::JournalRestored { .. }
+            | NodeEvent::RecordsLost { .. }
+            | NodeEvent::RecordingsPruned { .. } => None,
+        });
+        let named: Vec<usize> = named.collect();
+        assert_eq!(named, [CONVERSATIONS_PER_EVENT, CONVERSATIONS_PER_EVENT, 1]);
     }
 }

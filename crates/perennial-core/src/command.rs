@@ -1,10 +1,12 @@
 //! A command with its caller. It may be refused; a report never is.
 
 use crate::authority::Caller;
+use crate::checkpoint::CheckpointOrder;
 use crate::cleaning::Artefacts;
 use crate::conversation::ConversationId;
 use crate::escalation::EscalationDraft;
 use crate::fleet::Reach;
+use crate::handoff::HandoffOrder;
 use crate::id::{AgentId, MessageId, PostId, TaskId};
 use crate::launch::Launch;
 use crate::legacy::LegacyKind;
@@ -40,6 +42,9 @@ pub enum Command {
     Wake(Target),
     /// Its session ends, and the next one follows.
     Restart(Target),
+    /// The same two, with a new conversation.
+    WakeFresh(Target),
+    RestartFresh(Target),
     Set(Box<Set>),
     Rename {
         target: Target,
@@ -113,6 +118,10 @@ pub enum Command {
     },
     /// A snapshot of an agent's work tree was taken, or is to be restored.
     Snapshot(Box<SnapshotOrder>),
+    /// An agent's session gives its work to the next one.
+    Handoff(Box<HandoffOrder>),
+    /// A checkpoint of an agent was composed, and is to be recorded.
+    Checkpoint(Box<CheckpointOrder>),
     /// An agent says where its own work stands.
     Report {
         phase: Option<WorkPhase>,
@@ -142,6 +151,8 @@ impl Command {
             Command::Set(set) => Some(&mut set.target),
             Command::Task(command) => command.target_mut(),
             Command::Snapshot(order) => Some(&mut order.target),
+            Command::Handoff(order) => Some(&mut order.target),
+            Command::Checkpoint(order) => Some(&mut order.target),
             Command::Mail(draft) => match &mut draft.to {
                 Addressee::Agent(target) | Addressee::Team(target) => Some(target),
                 Addressee::Role { .. } | Addressee::Operator => None,
@@ -153,6 +164,8 @@ impl Command {
             Command::Stop(target)
             | Command::Wake(target)
             | Command::Restart(target)
+            | Command::WakeFresh(target)
+            | Command::RestartFresh(target)
             | Command::Rename { target, .. }
             | Command::Bury { target, .. }
             | Command::Send { target, .. }
@@ -213,4 +226,6 @@ pub enum Then {
     Nothing,
     Wake,
     Restart,
+    WakeFresh,
+    RestartFresh,
 }

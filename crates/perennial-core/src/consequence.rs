@@ -3,38 +3,59 @@
 
 use crate::agent::Agent;
 use crate::agents;
-use crate::escalation;
+use crate::authority::Caller;
+use crate::checkpoint;
+use crate::escalation::{self, EscalationEvent};
 use crate::event::{AgentEvent, Event, Move, What};
 use crate::fleet::Fleet;
+use crate::handoff;
 use crate::id::{AgentId, MessageId, SessionNumber};
 use crate::job;
-use crate::message::{self, Content, Happened, Mailbox, MessageEvent, Withdrawer};
-use crate::role;
+use crate::message::{self, Content, Happened, MailKind, Mailbox, MessageEvent, Withdrawer};
+use crate::reason::Witness;
+use crate::rest;
+use crate::role::{self, CycleUnit, Interesting};
 use crate::round;
-use crate::state::Roster;
-use crate::task;
+use crate::snapshot::{self, SnapshotEvent};
+use crate::state::{Cause, Roster, State};
+use crate::task::{self, TaskEvent, Verifier};
 use crate::time::Time;
 
 /// Whether anything may follow from this event.
 pub fn has_any(fleet: &Fleet, event: &Event) -> bool {
-    if let What::Message(
-        _,
-        MessageEvent::Offered { .. }
-        | MessageEvent::Recorded { .. }
-        | MessageEvent::Withdrawn { by: Withdrawer::Person },
-    ) = &event.what
-    {
-        return true;
+    match &event.what {
+        What::Message(
+            _,
+            MessageEvent::Offered { .. }
+            | MessageEvent::Recorded { .. }
+            | MessageEvent::Seen { .. }
+            | MessageEvent::Read { .. }
+            | MessageEvent::Withdrawn { by: Withdrawer::Person },
+        ) => return true,
+        What::Message(id, what) => {
+            return what.is_last() && fleet.escalations().of_mail(*id).is_some();
+        }
+        What::Job(_, job::JobEvent::Ended { .. })
+        | What::Task(_, TaskEvent::Verified { .. })
+        | What::Escalation(_, EscalationEvent::Opened { .. }) => return true,
+        What::Agent(..)
+        | What::Node(..)
+        | What::Name(..)
+        | What::Conversation(..)
+        | What::Post(..)
+        | What::Job(..)
+        | What::Role(..)
+        | What::Signal(..)
+        | What::Escalation(..)
+        | What::Task(..) => {}
     }
-    if let What::Message(id, what) = &event.what {
-        return what.is_last() && fleet.escalations().of_mail(*id).is_some();
-    }
-    if let What::Job(_, job::JobEvent::Ended { .. }) = &event.what {
-        return true;
-    }
-    let Some((id, event)) = event.of_agent() else { return false };
+    event.of_agent().is_some_and(|(id, event)| has_any_of_agent(fleet, id, event))
+}
+
+fn has_any_of_agent(fleet: &Fleet, id: AgentId, event: &AgentEvent) -> bool {
     match event {
         // A bare command has no conversation that its sessions could take or leave.
+        AgentEvent::SessionWanted { .. } if fleet.tasks().current(id).is_some() => true,
         AgentEvent::SessionWanted { .. }
         | AgentEvent::SessionFound { .. }
         | AgentEvent::SessionEnded { .. } => {
@@ -47,10 +68,15 @@ pub fn has_any(fleet: &Fleet, event: &Event) -> bool {
         | AgentEvent::ConversationFollowed { .. }
         | AgentEvent::WindowBegan { .. }
         | AgentEvent::Rehomed { .. }
+        | AgentEvent::Handoff(_)
+        | AgentEvent::PhaseReported { .. }
+        | AgentEvent::Work(_)
         | AgentEvent::ClockPassed { .. } => true,
         AgentEvent::Moved(moved) => {
             moved.to.roster() == Roster::Cemetery
                 || moved.reason.is_dialog()
+                || before_handoff(fleet, id)
+                || by_another(id, moved).is_some()
                 || fleet.jobs().waiting(id).next().is_some()
         }
         AgentEvent::Held(_)
@@ -60,14 +86,17 @@ pub fn has_any(fleet: &Fleet, event: &Event) -> bool {
         | AgentEvent::SessionEnding { .. }
         | AgentEvent::SessionProgressed { .. }
         | AgentEvent::ClockTold { .. }
-        | AgentEvent::PhaseReported { .. }
         | AgentEvent::RoundPassed { .. }
         | AgentEvent::Summarised { .. }
         | AgentEvent::LegacyLeft { .. }
         | AgentEvent::BurialAsked { .. }
+        | AgentEvent::Rest(_)
         | AgentEvent::SettingsChanged { .. }
-        | AgentEvent::Snapshot(_)
         | AgentEvent::PutOff { .. } => false,
+        AgentEvent::Checkpoint(_) => before_handoff(fleet, id) || awaits_storing(fleet, id),
+        AgentEvent::Snapshot(event) => {
+            matches!(**event, SnapshotEvent::Taken(_)) || awaits_storing(fleet, id)
+        }
     }
 }
 
@@ -83,12 +112,10 @@ pub fn of(
     let mut follows = agents::claims(before, after);
     follows.extend(role::moved(fleet, before, after, event.at, later));
     let Some((id, what)) = event.of_agent() else { return follows };
-    if let AgentEvent::Moved(moved) = what
-        && before.is_none_or(|before| before.reason != moved.reason)
-    {
-        let outdated = job::outdated(fleet.jobs(), id, event.at);
-        follows.extend(outdated.into_iter().map(|(id, ended)| What::Job(id, ended)));
+    if let AgentEvent::Moved(moved) = what {
+        follows.extend(of_move(fleet, before, id, moved, event.at));
     }
+    follows.extend(of_work(fleet, before, after, event, later));
     let messages = match what {
         // Only the highest of several that pass at once is told.
         AgentEvent::ClockPassed { .. } if passes_another(id, later) => Vec::new(),
@@ -112,10 +139,13 @@ pub fn of(
             follows.extend(notification(fleet, before, after, moved, event.at));
             Vec::new()
         }
+        AgentEvent::SessionWanted { number, .. } => {
+            follows.extend(task::continued(fleet, after, *number));
+            Vec::new()
+        }
         AgentEvent::Moved(_)
         | AgentEvent::Held(_)
         | AgentEvent::HoldLifted { .. }
-        | AgentEvent::SessionWanted { .. }
         | AgentEvent::SessionFound { .. }
         | AgentEvent::SessionStarting { .. }
         | AgentEvent::SessionRunning { .. }
@@ -124,17 +154,82 @@ pub fn of(
         | AgentEvent::ConversationFollowed { .. }
         | AgentEvent::ClockTold { .. }
         | AgentEvent::PhaseReported { .. }
+        | AgentEvent::Work(_)
         | AgentEvent::RoundPassed { .. }
         | AgentEvent::Renamed { .. }
         | AgentEvent::Summarised { .. }
         | AgentEvent::LegacyLeft { .. }
         | AgentEvent::BurialAsked { .. }
+        | AgentEvent::Rest(_)
         | AgentEvent::SettingsChanged { .. }
         | AgentEvent::Snapshot(_)
+        | AgentEvent::Handoff(_)
+        | AgentEvent::Checkpoint(_)
         | AgentEvent::PutOff { .. } => Vec::new(),
     };
     follows.extend(messages.into_iter().map(|(id, event)| What::Message(id, event)));
     follows
+}
+
+/// What follows for handoffs, checkpoints and snapshots.
+fn of_work(
+    fleet: &Fleet,
+    before: Option<&Agent>,
+    after: &Agent,
+    event: &Event,
+    later: &[Event],
+) -> Vec<What> {
+    let Some((id, what)) = event.of_agent() else { return Vec::new() };
+    let mut follows =
+        Vec::from_iter(handoff::follow(fleet, before, after, what, (event.at, later)));
+    follows.extend(checkpoint::wish(before, after, event, later));
+    follows.extend(snapshot::follow(fleet, after, what).map(|what| What::Agent(id, what)));
+    follows
+}
+
+/// What follows from a move, wherever it leads: whoever ordered it has done something, and notifications about what the
+/// agent was before are outdated.
+fn of_move(
+    fleet: &Fleet,
+    before: Option<&Agent>,
+    id: AgentId,
+    moved: &Move,
+    at: Time,
+) -> Vec<What> {
+    let mut follows = Vec::new();
+    if let Some(by) = by_another(id, moved) {
+        follows.extend(handoff::interesting(fleet, by, Interesting::Remediation));
+    }
+    if before.is_none_or(|before| before.reason != moved.reason) {
+        let outdated = job::outdated(fleet.jobs(), id, at);
+        follows.extend(outdated.into_iter().map(|(id, ended)| What::Job(id, ended)));
+    }
+    follows
+}
+
+fn before_handoff(fleet: &Fleet, id: AgentId) -> bool {
+    fleet.agent(id).is_some_and(|agent| agent.state == State::HandingOff)
+}
+
+/// Whether it is recorded of its last handoff that its work is stored, once it is.
+fn awaits_storing(fleet: &Fleet, id: AgentId) -> bool {
+    fleet.agent(id).is_some_and(|agent| agent.handoff_to_complete().is_some())
+}
+
+/// Another agent by whose word this one was stopped, woken, restarted or handed off.
+fn by_another(id: AgentId, moved: &Move) -> Option<AgentId> {
+    let is_order =
+        matches!(moved.cause, Cause::Stop | Cause::Wake | Cause::Restarted | Cause::HandoffAsked);
+    match moved.evidence.witness {
+        Witness::Agent(by) if by != id && is_order => Some(by),
+        Witness::Agent(_)
+        | Witness::Kernel
+        | Witness::Holder
+        | Witness::Lead(_)
+        | Witness::Harness
+        | Witness::Operator
+        | Witness::Daemon => None,
+    }
 }
 
 /// The operator is notified of a dialog that was not there before.
@@ -155,38 +250,124 @@ fn notification(
 }
 
 /// What follows from an event that is about no agent: a notice that is offered counts as told, the interval
-/// of rounds counts anew, the operator is notified of mail, and the end of a check verifies a task or gives it back.
+/// of rounds counts anew, the operator is notified of mail, the end of a check verifies a task or gives it back, and what a
+/// role counts is counted.
 pub fn of_other(fleet: &Fleet, event: &Event) -> Vec<What> {
-    if let What::Job(id, ended) = &event.what {
-        return task::check_ended(fleet, *id, ended, event.at);
-    }
-    of_message(fleet, event).into_iter().collect()
-}
-
-fn of_message(fleet: &Fleet, event: &Event) -> Option<What> {
     match &event.what {
-        What::Message(id, MessageEvent::Offered { session, .. }) => {
-            told(fleet, *id, *session).or_else(|| round::passed(fleet, *id))
+        What::Job(id, ended) => {
+            let mut follows = task::check_ended(fleet, *id, ended, event.at);
+            let counted: Vec<What> =
+                follows.iter().flat_map(|what| assigned(fleet, what)).collect();
+            follows.extend(counted);
+            follows
         }
-        What::Message(id, what @ MessageEvent::Withdrawn { by: Withdrawer::Person }) => {
-            round::passed(fleet, *id).or_else(|| escalation::mail_over(fleet, *id, what))
+        What::Message(id, what) => of_message(fleet, *id, what),
+        What::Task(..) => assigned(fleet, &event.what),
+        What::Escalation(_, EscalationEvent::Opened { matter, .. }) => {
+            let by = matter.by.agent();
+            by.and_then(|by| handoff::interesting(fleet, by, Interesting::Escalation))
+                .into_iter()
+                .collect()
         }
-        What::Message(id, MessageEvent::Recorded { to: Mailbox::Operator, from, content }) => {
-            let notified = job::notify_mail(fleet, (*id, *from), content);
-            notified.map(|(job, wanted)| What::Job(job, wanted))
-        }
-        What::Message(id, what) => escalation::mail_over(fleet, *id, what),
         What::Node(..)
         | What::Agent(..)
         | What::Name(..)
         | What::Conversation(..)
         | What::Post(..)
+        | What::Role(..)
+        | What::Signal(..)
+        | What::Escalation(..) => Vec::new(),
+    }
+}
+
+/// A verified task is an assignment that is done. One whose parts were verified was counted by them.
+fn assigned(fleet: &Fleet, what: &What) -> Vec<What> {
+    match what {
+        What::Task(_, TaskEvent::Verified { by: Verifier::Parts, .. }) => Vec::new(),
+        What::Task(_, TaskEvent::Verified { agent: Some(agent), .. }) => {
+            handoff::unit_done(fleet, *agent, CycleUnit::Assignment)
+        }
+        What::Task(..)
+        | What::Node(..)
+        | What::Agent(..)
+        | What::Name(..)
+        | What::Conversation(..)
+        | What::Message(..)
+        | What::Post(..)
         | What::Job(..)
         | What::Role(..)
         | What::Signal(..)
-        | What::Escalation(..)
-        | What::Task(..) => None,
+        | What::Escalation(..) => Vec::new(),
     }
+}
+
+fn of_message(fleet: &Fleet, id: MessageId, what: &MessageEvent) -> Vec<What> {
+    match what {
+        MessageEvent::Offered { session, .. } => {
+            let told = told(fleet, id, *session).or_else(|| round::passed(fleet, id));
+            told.into_iter().chain(round_given(fleet, id)).collect()
+        }
+        MessageEvent::Withdrawn { by: Withdrawer::Person } => {
+            let passed = round::passed(fleet, id);
+            passed.or_else(|| escalation::mail_over(fleet, id, what)).into_iter().collect()
+        }
+        MessageEvent::Recorded { to: Mailbox::Operator, from, content } => {
+            let notified = job::notify_mail(fleet, (id, *from), content);
+            notified.map(|(job, wanted)| What::Job(job, wanted)).into_iter().collect()
+        }
+        MessageEvent::Seen { .. } | MessageEvent::Read { .. } => {
+            let over = escalation::mail_over(fleet, id, what);
+            let handoff = handoff::told(fleet, id);
+            over.into_iter().chain(handoff).chain(handled(fleet, id)).collect()
+        }
+        MessageEvent::Recorded { to: Mailbox::Agent(_), .. } => {
+            rest::recorded(fleet, what).into_iter().collect()
+        }
+        MessageEvent::Recorded { .. }
+        | MessageEvent::Entered { .. }
+        | MessageEvent::Held { .. }
+        | MessageEvent::Heard { .. }
+        | MessageEvent::Blocked { .. }
+        | MessageEvent::Withdrawn { by: Withdrawer::Outdated }
+        | MessageEvent::Returned
+        | MessageEvent::Forwarded { .. } => {
+            escalation::mail_over(fleet, id, what).into_iter().collect()
+        }
+    }
+}
+
+/// A round that is given to its agent for the first time is a unit of its role.
+fn round_given(fleet: &Fleet, id: MessageId) -> Vec<What> {
+    let round = fleet.messages().get(id).filter(|it| it.is_round() && it.attempts == 0);
+    let agent = round.and_then(|round| round.to.agent());
+    agent.map(|agent| handoff::unit_done(fleet, agent, CycleUnit::Round)).unwrap_or_default()
+}
+
+/// What it means for its reader's role that a mail was read.
+fn handled(fleet: &Fleet, id: MessageId) -> Vec<What> {
+    let message = fleet.messages().get(id);
+    let Some((message, mail)) = message.and_then(|it| Some((it, it.mail()?))) else {
+        return Vec::new();
+    };
+    let Some(reader) = message.to.agent() else { return Vec::new() };
+    let is_lifecycle = matches!(mail.kind, MailKind::OfHandoff { agent } if agent != reader);
+    let is_escalation = fleet.escalations().of_mail(id).is_some();
+    let about = match mail.kind {
+        MailKind::OfHandoff { agent } => Some(agent),
+        MailKind::Letter | MailKind::Returned { .. } | MailKind::OfTask { .. } => {
+            message.from.agent()
+        }
+    };
+    let is_overseen = about.is_some_and(|it| fleet.oversees(Caller::Agent(reader), it));
+    let listed =
+        [(is_lifecycle, Interesting::LifecycleRequest), (is_escalation, Interesting::Escalation)];
+    let listed = listed.into_iter().filter(|(happened, _)| *happened);
+    let mut follows: Vec<What> =
+        listed.filter_map(|(_, what)| handoff::interesting(fleet, reader, what)).take(1).collect();
+    if is_overseen {
+        follows.extend(handoff::unit_done(fleet, reader, CycleUnit::Interaction));
+    }
+    follows
 }
 
 /// Whether what follows is about a text that has ended in the same batch, or is a notification's end again: two
@@ -261,65 +442,4 @@ fn passes_another(agent: AgentId, later: &[Event]) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::event::Move;
-    use crate::fleet::Policy;
-    use crate::reason::Reason;
-    use crate::state::{Cause, State};
-
-    /// A dialog that is recorded again, with another time for instance, is the same dialog.
-    #[test]
-    fn the_operator_is_told_of_a_dialog_that_was_not_there_before() {
-        let fleet =
-            Fleet::default().under(Policy { notify: vec!["say".to_owned()], ..Policy::default() });
-        let at = Time(7);
-        let mut before = Agent::unborn(AgentId(1), at);
-        before.state = State::Waiting;
-        for (known, told) in [(Reason::NeedsAnswer, 1), (Reason::NeedsPermission, 0)] {
-            before.reason = known;
-            let moved = Move {
-                cause: Cause::TurnEnded,
-                to: State::Waiting,
-                reason: Reason::NeedsPermission,
-                evidence: before.evidence.clone(),
-                until: None,
-            };
-            let event = Event { at, what: What::Agent(before.id, AgentEvent::Moved(moved)) };
-            let follows = of(&fleet, Some(&before), &before, &event, &[]);
-            let jobs = follows.iter().filter(|what| matches!(what, What::Job(..))).count();
-            assert_eq!(jobs, told, "{known:?}");
-        }
-    }
-
-    /// However fast an agent asks and goes on: one notification about it runs, and at most one waits.
-    #[test]
-    fn a_notification_that_waits_ends_when_the_agent_goes_on() {
-        let id = AgentId(1);
-        let mut fleet =
-            Fleet::default().under(Policy { notify: vec!["say".to_owned()], ..Policy::default() });
-        let mut agent = Agent::unborn(id, Time(0));
-        for round in 1..100 {
-            let reason = match round % 2 {
-                0 => Reason::InTurn,
-                _ => Reason::NeedsPermission,
-            };
-            let moved = Move {
-                cause: Cause::TurnEnded,
-                to: State::Waiting,
-                reason,
-                evidence: agent.evidence.clone(),
-                until: None,
-            };
-            let event = Event { at: Time(round), what: What::Agent(id, AgentEvent::Moved(moved)) };
-            assert!(reason.is_dialog() || round == 2 || has_any(&fleet, &event), "{round}");
-            for what in of(&fleet, Some(&agent), &agent, &event, &[]) {
-                fleet.evolve(&Event { at: event.at, what });
-            }
-            agent.reason = reason;
-            let open = fleet.jobs().iter().filter(|job| !job.is_over()).count();
-            assert!(open <= 2, "{open} in round {round}");
-        }
-        assert!(fleet.jobs().iter().any(|job| !job.is_over()));
-    }
-}
+mod tests;

@@ -115,6 +115,8 @@ pub struct Clock {
     pub passed: Option<Threshold>,
     /// The highest threshold that the session was told about.
     pub told: Option<Threshold>,
+    /// The share has been reached at which its agent is handed off, or the operator told.
+    pub is_up: bool,
 }
 
 impl Clock {

@@ -8,6 +8,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::id::SessionId;
+use crate::succession::Afresh;
 
 /// A vendor's id of a conversation: letters, digits, `-`, `_` and `.`, so that it is never a path.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -124,6 +125,8 @@ pub enum Opening {
     /// The conversation goes on, and so does an open turn: it is told to. Otherwise nothing is said,
     /// and no token spent.
     Resume { conversation: ConversationId, turn: Turn },
+    /// A new conversation, in which the work of the earlier ones goes on: it is told where that stood.
+    Anew { conversation: ConversationId, turn: Turn, why: Afresh },
 }
 
 /// What a session is told when it begins.
@@ -133,25 +136,10 @@ pub enum FirstPrompt {
     Nothing,
     /// The prompt that the agent was launched with, if there is one.
     OfLaunch,
-    /// To go on with the turn that was cut off.
+    /// To go on with the turn that was cut off, and in a few lines where that stood.
     GoOn,
-}
-
-impl Opening {
-    /// What an agent CLI that begins so is told. `is_lost`: nobody has the conversation any more, so the
-    /// session begins it anew.
-    pub fn first_prompt(&self, is_lost: bool) -> FirstPrompt {
-        match self {
-            // Its argv says everything.
-            Opening::Bare => FirstPrompt::Nothing,
-            Opening::Fresh(_) => FirstPrompt::OfLaunch,
-            // Cut off before anything was written: the session is told what the first one was told.
-            Opening::Resume { turn: Turn::Open, .. } if is_lost => FirstPrompt::OfLaunch,
-            Opening::Resume { turn: Turn::Open, .. } => FirstPrompt::GoOn,
-            // The turn had ended, or the operator stopped it, whose word it waits for.
-            Opening::Resume { turn: Turn::Over | Turn::Stopped, .. } => FirstPrompt::Nothing,
-        }
-    }
+    /// Where the work stood, all that is known of it.
+    Briefing,
 }
 
 /// Where the turn of a conversation stands.

@@ -6,8 +6,10 @@
 //! whoever holds the entity knows what was done already. Focus, Continue and PromptHeard follow from
 //! what was heard (`hearing::plan`): each is told when it is planned and was not planned before.
 
+use crate::checkpoint::CheckpointCause;
 use crate::conversation::Opening;
 use crate::entity::Entity;
+use crate::handoff::HandoffRequest;
 use crate::hearing::Focus;
 use crate::id::{AgentId, JobId, MessageId, SessionNumber};
 use crate::job::{JobCommand, Purpose};
@@ -15,6 +17,7 @@ use crate::launch::Launch;
 use crate::message::Unread;
 use crate::round::Round;
 use crate::session::{Pace, Process};
+use crate::snapshot::{SnapshotCause, StoredSnapshot};
 use crate::text::Text;
 use crate::time::Time;
 
@@ -35,6 +38,9 @@ pub enum Effect {
     },
     Deliver(Delivery),
     Job(JobEffect),
+    Keep(KeepEffect),
+    Checkpoint(CheckpointEffect),
+    Snapshot(SnapshotEffect),
     /// Remove the values of an agent's environment: it never starts again, so that nobody needs them.
     RemoveSecrets {
         agent: AgentId,
@@ -60,7 +66,7 @@ pub struct Delivery {
     pub typing: Typing,
 }
 
-/// What is typed: a person's own words, or mail or a round, which is put into words by whoever types it.
+/// What is typed: a person's own words, or mail, a round or a handoff, which is put into words by whoever types it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Typing {
     Text(Text),
@@ -70,6 +76,73 @@ pub enum Typing {
         left: usize,
     },
     Round(Box<Round>),
+    Handoff(Box<HandoffRequest>),
+}
+
+/// Take a snapshot of the work tree that this directory is in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeepEffect {
+    pub agent: AgentId,
+    pub wish: u32,
+    pub why: SnapshotCause,
+    pub dir: String,
+    /// When nobody waits for it any more.
+    pub until: Time,
+}
+
+/// Compose a checkpoint that has no snapshot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CheckpointEffect {
+    pub agent: AgentId,
+    /// The number of the last one.
+    pub after: u32,
+    /// Whose work it tells of.
+    pub session: SessionNumber,
+    pub why: CheckpointCause,
+}
+
+/// For whoever has the snapshots.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SnapshotEffect {
+    Restore(RestoreEffect),
+    Remove(RemoveEffect),
+    /// Read a work tree, so that a snapshot of it takes less time later. Nothing depends on it.
+    Look {
+        agent: AgentId,
+        number: SessionNumber,
+        dir: String,
+    },
+}
+
+/// Put the files of a snapshot back into a work tree, after a snapshot of what is there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RestoreEffect {
+    pub agent: AgentId,
+    pub restore: u32,
+    /// Nothing, if there is none: then it can only fail.
+    pub snapshot: Option<StoredSnapshot>,
+    pub with_index: bool,
+    pub work_tree: String,
+}
+
+/// Remove the files of snapshots that were dropped.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RemoveEffect {
+    pub agent: AgentId,
+    /// Which drop was the last.
+    pub drop: u32,
+    pub snapshots: Vec<(u32, StoredSnapshot)>,
+}
+
+impl SnapshotEffect {
+    fn key(&self) -> EffectKey {
+        let (agent, kind, fence) = match self {
+            SnapshotEffect::Restore(it) => (it.agent, EffectKind::Restore, it.restore),
+            SnapshotEffect::Remove(it) => (it.agent, EffectKind::RemoveSnapshots, it.drop),
+            SnapshotEffect::Look { agent, number, .. } => (*agent, EffectKind::Look, number.0),
+        };
+        EffectKey { entity: Entity::Agent(agent), kind, fence: u64::from(fence) }
+    }
 }
 
 /// For the executor of jobs.
@@ -135,6 +208,11 @@ pub enum EffectKind {
     RunJob,
     ReleaseJob,
     RemoveSecrets,
+    Keep,
+    Checkpoint,
+    Restore,
+    RemoveSnapshots,
+    Look,
 }
 
 impl Effect {
@@ -148,6 +226,9 @@ impl Effect {
             Effect::Session(_)
             | Effect::Deliver(_)
             | Effect::Job(_)
+            | Effect::Keep(_)
+            | Effect::Checkpoint(_)
+            | Effect::Snapshot(_)
             | Effect::RemoveSecrets { .. } => false,
         }
     }
@@ -188,6 +269,15 @@ impl Effect {
                 };
                 EffectKey { entity: Entity::Job(*job), kind, fence: u64::from(*number) }
             }
+            Effect::Keep(KeepEffect { agent, wish, .. }) => {
+                let (entity, kind) = (Entity::Agent(*agent), EffectKind::Keep);
+                EffectKey { entity, kind, fence: u64::from(*wish) }
+            }
+            Effect::Checkpoint(CheckpointEffect { agent, after, .. }) => {
+                let (entity, kind) = (Entity::Agent(*agent), EffectKind::Checkpoint);
+                EffectKey { entity, kind, fence: u64::from(*after) }
+            }
+            Effect::Snapshot(effect) => effect.key(),
             Effect::RemoveSecrets { agent } => {
                 let (entity, kind) = (Entity::Agent(*agent), EffectKind::RemoveSecrets);
                 EffectKey { entity, kind, fence: 0 }
@@ -218,10 +308,18 @@ pub enum Timer {
     Settled,
     /// A role asks its holder for a round.
     Round,
+    /// A role asks for a handoff, and its holder has come to a boundary.
+    Handoff,
+    /// An agent rests, or a task wakes it.
+    Rest,
     /// An escalation that nobody has seen is raised.
     Unseen,
     /// Somebody is told again of a task that nobody has taken up.
     Raise,
     /// The end of a task's check is lost.
     CheckLost,
+    /// A snapshot that was wanted is missed.
+    Keep,
+    /// Old snapshots are dropped.
+    Retain,
 }

@@ -10,6 +10,8 @@
 //!   ended leaves memory.
 //! - ES3  No step is taken twice, and none leads to the one who raised the matter. The operator's is the last.
 //! - ES4  A mail that comes back, since its recipient was buried, is raised at once.
+//! - ES5  Who raised a matter stays in memory, dead or not, until the operator was told of it or somebody has seen it: who is
+//!   above them is looked up at each step.
 
 mod ladder;
 
@@ -31,6 +33,7 @@ use crate::message::{
 use crate::name::{Name, NameKey};
 use crate::reason::Verb;
 use crate::refusal::Refusal;
+use crate::state::Roster;
 use crate::text::{Text, TextBody};
 use crate::time::Time;
 
@@ -234,6 +237,12 @@ impl Escalations {
         self.all.values().map(|one| &**one)
     }
 
+    /// Whether a matter of this agent's may still be raised (ES5).
+    pub fn climbs_for(&self, agent: AgentId) -> bool {
+        let is_own = |one: &Escalation| one.matter.by == Sender::Agent(agent);
+        self.iter().any(|one| is_own(one) && one.until.is_some())
+    }
+
     /// The one that a mail is a step of.
     pub fn of_mail(&self, mail: MessageId) -> Option<&Escalation> {
         // Their mails' ids are just behind their own.
@@ -251,6 +260,8 @@ impl Escalations {
 
     /// Folds one event; returns what to plan again.
     pub fn evolve(&mut self, id: EscalationId, event: &EscalationEvent, at: Time) -> Vec<Entity> {
+        // ES5: an agent in the cemetery may leave memory with it.
+        let by = self.get(id).and_then(|one| one.matter.by.agent()).map(Entity::Agent);
         match event {
             EscalationEvent::Opened { matter, step, until } => {
                 let (matter, steps) = ((**matter).clone(), vec![step.clone()]);
@@ -266,7 +277,7 @@ impl Escalations {
             }
             EscalationEvent::Ended { .. } => _ = self.all.remove(&id),
         }
-        vec![Entity::Escalation(id)]
+        [Entity::Escalation(id)].into_iter().chain(by).collect()
     }
 
     /// ES4: what happened to a mail may leave a step without anybody who could see it.
@@ -315,7 +326,14 @@ pub fn escalate(
     fleet.authorise(caller, Verb::Escalate, None)?;
     let by = match caller {
         Caller::Person => Sender::Person,
-        Caller::Agent(id) => Sender::Agent(id),
+        Caller::Agent(id) => {
+            // ES5: nobody speaks for the dead, who may have left memory.
+            let (agent, verb) = (fleet.find(&id.to_string())?, Verb::Escalate);
+            if agent.state.roster() == Roster::Cemetery {
+                return Err(Refusal::WrongState { agent: id, verb, state: agent.state });
+            }
+            Sender::Agent(id)
+        }
         Caller::Job | Caller::Viewer | Caller::Ambiguous => {
             let (verb, standing) = (Verb::Escalate, Standing::NoTarget);
             return Err(Refusal::NotAllowed { caller, verb, standing });

@@ -4,11 +4,13 @@
 
 use std::time::Duration;
 
+use crate::checkpoint::CheckpointEvent;
 use crate::context::{Sample, Threshold};
 use crate::conversation::{ConversationId, Followed, Opening};
 use crate::entity::Entity;
 use crate::escalation::EscalationEvent;
 use crate::exit::Exit;
+use crate::handoff::HandoffEvent;
 use crate::hold::Hold;
 use crate::id::{
     AgentId, BootId, Epoch, EscalationId, JobId, MessageId, NodeId, PostId, SessionNumber,
@@ -21,6 +23,7 @@ use crate::message::MessageEvent;
 use crate::name::{Name, NameKey};
 use crate::post::PostEvent;
 use crate::reason::{Evidence, Reason, Witness};
+use crate::rest::RestEvent;
 use crate::restart::{Restart, Tally};
 use crate::role::{RoleEvent, RoleTerms};
 use crate::session::{Pace, Process};
@@ -31,7 +34,7 @@ use crate::state::{Cause, State};
 use crate::task::TaskEvent;
 use crate::text::Text;
 use crate::time::Time;
-use crate::work::WorkPhase;
+use crate::work::{WorkEvent, WorkPhase};
 
 /// One event of one entity, with its moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -108,6 +111,8 @@ pub enum AgentEvent {
         /// It ended as its program does when all is well, whatever its exit.
         is_clean: bool,
         tally: Tally,
+        /// Of one that had been asked to end: why. Without it the agent's next move says what the end means.
+        asked: Option<Reason>,
     },
     /// Its harness showed that work was done in this session; told once for each.
     SessionProgressed {
@@ -137,6 +142,8 @@ pub enum AgentEvent {
     PhaseReported {
         phase: WorkPhase,
     },
+    /// What it does shows where its work stands.
+    Work(Box<WorkEvent>),
     Renamed {
         name: Name,
     },
@@ -166,6 +173,8 @@ pub enum AgentEvent {
     BurialAsked {
         evidence: Evidence,
     },
+    /// It may rest, or somebody has more for it.
+    Rest(Box<RestEvent>),
     /// A round of its role was given to a session or taken back: the next interval counts from here.
     RoundPassed {
         round: u64,
@@ -177,6 +186,10 @@ pub enum AgentEvent {
     },
     /// A snapshot of its work tree was taken, or is about to be restored.
     Snapshot(Box<SnapshotEvent>),
+    /// A handoff of its session, or what may bring one about.
+    Handoff(Box<HandoffEvent>),
+    /// Where its work stands was recorded.
+    Checkpoint(Box<CheckpointEvent>),
     /// The machine was suspended: the state's time limit was moved, and the session's age does not count
     /// that time.
     PutOff {

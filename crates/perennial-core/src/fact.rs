@@ -10,8 +10,10 @@ use std::time::Duration;
 use crate::context::Sample;
 use crate::conversation::{ConversationId, Followed, Whereabouts};
 use crate::id::MessageId;
+use crate::symptom::Symptom;
 use crate::text::Fingerprint;
 use crate::time::Time;
+use crate::work::Indicator;
 
 /// A hook that reports the end of a turn is given a text within this after its call.
 const TURN_END_WITHIN: Duration = Duration::from_secs(2);
@@ -97,6 +99,12 @@ pub enum Seen {
     CallFailed(Failure),
     /// What was said before was replaced by a summary.
     Compacted,
+    /// The harness is about to do that. Not certain: it says so before every call.
+    CompactionAnnounced {
+        is_certain: bool,
+    },
+    /// A text has this symptom of a window that is running out.
+    Symptom(Symptom),
     /// The status line was drawn.
     StatusLine {
         model: Option<String>,
@@ -146,6 +154,8 @@ pub enum Seen {
     /// The input line was drawn: keys are read as a prompt from here on.
     InputLineDrawn,
     Keys(Keys),
+    /// What the session did or said shows where its work stands; a subagent's deeds are its lead's.
+    Worked(Indicator),
 }
 
 /// Who suspended a program and may want it so.
@@ -172,6 +182,8 @@ pub enum Failure {
     Overloaded,
     /// The conversation no longer fits into the window.
     TooLong,
+    /// The window was full again right after each of several compactions.
+    Thrash,
     Other,
 }
 
@@ -239,6 +251,11 @@ impl Fact {
     /// was called long ago is no longer waited for.
     pub fn goes_on_by(&self, now: Time) -> bool {
         self.may_go_on && self.at.is_none_or(|at| now.since(at) < TURN_END_WITHIN)
+    }
+
+    /// The same as a daemon finds it that did not hear it when it was said: nobody waits for a reply any more.
+    pub fn kept(self) -> Fact {
+        Fact { is_old: true, is_answerable: false, may_go_on: false, ..self }
     }
 
     pub fn at(self, at: Option<Time>) -> Fact {

@@ -15,20 +15,24 @@ mod nodes;
 mod offers;
 mod offspring;
 mod policy;
+mod room;
 mod setting;
+mod spending;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::agent::{self, Agent};
+use crate::agent::{self, Agent, Start};
 use crate::agents::Agents;
 use crate::authority::{self, Caller};
+use crate::checkpoint;
 use crate::cleaning;
 use crate::command::{Command, Request};
 use crate::effect::Plan;
 use crate::entity::Entity;
 use crate::escalation::{self, Escalation, Escalations};
 use crate::event::{AgentEvent, Event, NodeEvent, What};
+use crate::handoff;
 use crate::id::{AgentId, MessageId, NodeId};
 use crate::job::{self, Job, Jobs};
 use crate::legacy;
@@ -38,6 +42,7 @@ use crate::observation::Observation;
 use crate::post;
 use crate::reason::{Verb, Witness};
 use crate::refusal::Refusal;
+use crate::rest;
 use crate::role::{self, Role, Roles};
 use crate::session::Process;
 use crate::signal;
@@ -66,6 +71,8 @@ pub struct Fleet {
     node: NodeId,
     nodes: BTreeMap<NodeId, Node>,
     policy: Policy,
+    /// What agents have spent in all, of those for whom somebody counts.
+    spending: BTreeMap<AgentId, u64>,
     /// How far the wall clock, by which others date what they write, is behind the core's time.
     behind: Duration,
 }
@@ -104,6 +111,7 @@ impl Fleet {
             node,
             nodes,
             policy: Policy::default(),
+            spending: BTreeMap::new(),
             behind: Duration::ZERO,
         }
     }
@@ -215,7 +223,7 @@ impl Fleet {
     /// Answers a command; changes nothing.
     pub fn decide(&self, request: &Request, now: Time) -> Result<Decision, Refusal> {
         let decision = self.answer(request, now)?;
-        let events = self.with_consequences(decision.events);
+        let events = self.with_consequences(self.within_room(decision.events));
         let mut read = decision.read;
         read.extend(role::rested_on(self, &events));
         Ok(Decision { events, read, ..decision })
@@ -233,13 +241,10 @@ impl Fleet {
                 self.asked(caller, Verb::Stop, target, |one, by| agent::stop(one, by, now), now)
             }
             Command::StopAll => self.stop_all(caller, now),
-            Command::Wake(target) => {
-                self.asked(caller, Verb::Wake, target, |one, by| agent::wake(one, by, now), now)
-            }
-            Command::Restart(target) => {
-                let restart = |one: &Agent, by| agent::restart(one, by, now);
-                self.asked(caller, Verb::Restart, target, restart, now)
-            }
+            Command::Wake(target) => self.wake(caller, target, Start::Continue, now),
+            Command::WakeFresh(target) => self.wake(caller, target, Start::Fresh, now),
+            Command::Restart(target) => self.restart(caller, target, Start::Continue, now),
+            Command::RestartFresh(target) => self.restart(caller, target, Start::Fresh, now),
             Command::Set(set) => self.set(caller, set, now),
             Command::Rename { target, name } => {
                 let agent = self.allowed(caller, Verb::Rename, target)?;
@@ -280,6 +285,8 @@ impl Fleet {
                 legacy::leave(self, caller, (*kind, body), *post, now)
             }
             Command::Snapshot(order) => snapshot::decide(self, caller, order, now),
+            Command::Handoff(order) => handoff::decide(self, caller, order, now),
+            Command::Checkpoint(order) => checkpoint::decide(self, caller, order, now),
             Command::Report { phase, summary } => {
                 self.reported(caller, (*phase, summary.clone()), now)
             }
@@ -321,23 +328,41 @@ impl Fleet {
 
     /// Takes note of a report.
     pub fn observe(&self, observation: &Observation, now: Time) -> Vec<Event> {
-        self.with_consequences(self.noted(observation, now))
+        self.with_consequences(self.within_room(self.noted(observation, now)))
     }
 
     fn noted(&self, observation: &Observation, now: Time) -> Vec<Event> {
         match observation {
-            Observation::Session { agent, number, report } => match self.agents.get(*agent) {
-                Some(known) => of(*agent, agent::observe(known, *number, report, now), now),
-                None => Vec::new(),
-            },
+            Observation::Session { agent, number, report } => {
+                self.noted_of(*agent, now, |known| agent::observe(known, *number, report, now))
+            }
             Observation::Harness { agent, number, sign } => match self.agents.get(*agent) {
                 Some(known) => {
                     let sign = self.agents.within_own(known, sign);
-                    of(*agent, agent::observe_harness(known, *number, &sign, now), now)
+                    let shown = agent::observe_harness(known, *number, &sign, now);
+                    let back = rest::shown(self, known, &sign).filter(|_| !shown.is_empty());
+                    let back = back.map(|what| Event { at: now, what });
+                    back.into_iter().chain(of(*agent, shown, now)).collect()
                 }
                 None => Vec::new(),
             },
-            Observation::Due { entity, .. } => self.due(entity, now),
+            Observation::Kept { agent, wish, why, outcome, checkpoint: draft } => {
+                let (of_wish, draft) = ((*wish, *why), draft.as_deref());
+                self.noted_of(*agent, now, |known| {
+                    checkpoint::kept(known, of_wish, outcome, draft, now)
+                })
+            }
+            Observation::Snapshots { agent, report } => {
+                self.noted_of(*agent, now, |known| snapshot::observe(known, report, now))
+            }
+            Observation::Composed { agent, why, draft } => {
+                self.noted_of(*agent, now, |known| checkpoint::composed(known, *why, draft, now))
+            }
+            Observation::Spent { agent } => {
+                let event = |what| Event { at: now, what };
+                task::spent(self, *agent, now).into_iter().map(event).collect()
+            }
+            Observation::Due { entity, timer } => self.due(entity, *timer, now),
             Observation::Traced { agent, number, trace } => {
                 told(message::traced(self, *agent, *number, trace, now), now)
             }
@@ -349,10 +374,7 @@ impl Fleet {
             }
             Observation::Job { job, number, report } => {
                 let event = self.jobs.get(*job).and_then(|job| job::observe(job, *number, report));
-                event
-                    .map(|event| Event { at: now, what: What::Job(*job, event) })
-                    .into_iter()
-                    .collect()
+                Vec::from_iter(event.map(|event| Event { at: now, what: What::Job(*job, event) }))
             }
             Observation::Started { boot, version, is_copy, stocktaking } => {
                 let mut events = self.started(boot, version, *is_copy, now);
@@ -376,6 +398,16 @@ impl Fleet {
                 self.own_agents().flat_map(put_off).collect()
             }
         }
+    }
+
+    /// What an agent that is known makes of a report.
+    fn noted_of(
+        &self,
+        agent: AgentId,
+        now: Time,
+        observe: impl FnOnce(&Agent) -> Vec<AgentEvent>,
+    ) -> Vec<Event> {
+        of(agent, self.agents.get(agent).map(observe).unwrap_or_default(), now)
     }
 
     /// Folds one event; returns what to plan again.
@@ -409,7 +441,7 @@ impl Fleet {
                 self.agents.hold_claim(key, *claim, event.at);
                 Vec::new()
             }
-            What::Task(id, what) => self.tasks.evolve(*id, what, event.at),
+            What::Task(id, what) => self.task_evolved(*id, what, event.at),
             What::Role(key, what) => {
                 self.roles.evolve(key, what);
                 Vec::new()

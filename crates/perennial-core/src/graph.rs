@@ -90,12 +90,7 @@ impl Portion {
                 self.sessions.retain(|session| session.number != *number);
                 self.sessions.push(entry);
             }
-            AgentEvent::SessionEnded { number, exit, .. } => {
-                if let Some(entry) = self.newest().filter(|entry| entry.number == *number) {
-                    (entry.until, entry.exit) = (Some(at), Some(*exit));
-                    entry.close(at);
-                }
-            }
+            AgentEvent::SessionEnded { number, exit, .. } => self.ended(*number, *exit, at),
             AgentEvent::Moved(moved) => self.moved(moved, at),
             AgentEvent::Renamed { name } => {
                 identity.name = Some(name.to_string());
@@ -117,9 +112,7 @@ impl Portion {
             }
             AgentEvent::Summarised { summary } => {
                 identity.summary = Some(summary.clone());
-                if let Some(entry) = self.newest() {
-                    entry.summary = Some(summary.clone());
-                }
+                self.newest().into_iter().for_each(|entry| entry.summary = Some(summary.clone()));
             }
             AgentEvent::SettingsChanged { settings, .. } => {
                 identity.set(settings);
@@ -138,11 +131,22 @@ impl Portion {
             | AgentEvent::ClockPassed { .. }
             | AgentEvent::ClockTold { .. }
             | AgentEvent::PhaseReported { .. }
+            | AgentEvent::Work(_)
             | AgentEvent::LegacyLeft { .. }
             | AgentEvent::Snapshot(_)
+            | AgentEvent::Handoff(_)
+            | AgentEvent::Checkpoint(_)
             | AgentEvent::BurialAsked { .. }
+            | AgentEvent::Rest(_)
             | AgentEvent::RoundPassed { .. }
             | AgentEvent::PutOff { .. } => {}
+        }
+    }
+
+    fn ended(&mut self, number: SessionNumber, exit: Exit, at: Time) {
+        if let Some(entry) = self.newest().filter(|entry| entry.number == number) {
+            (entry.until, entry.exit) = (Some(at), Some(exit));
+            entry.close(at);
         }
     }
 
@@ -308,7 +312,13 @@ mod tests {
 
     fn ended(number: u32) -> AgentEvent {
         let (number, exit) = (SessionNumber(number), Exit::Code(0));
-        AgentEvent::SessionEnded { number, exit, is_clean: true, tally: Tally::ByFirstRule }
+        AgentEvent::SessionEnded {
+            number,
+            exit,
+            is_clean: true,
+            tally: Tally::ByFirstRule,
+            asked: None,
+        }
     }
 
     fn taken(role: &str) -> AgentEvent {
@@ -415,5 +425,57 @@ mod tests {
     #[test]
     fn an_agent_whose_birth_is_lost_has_no_place() {
         assert_eq!(folded(&life()[1..]), Portion::default());
+    }
+
+    fn set(situations: &[&str], parent: Option<NewParent<AgentId>>) -> AgentEvent {
+        let situations = situations.iter().map(|it| it.parse().expect("a situation")).collect();
+        let settings = Settings { situations: Some(situations), parent, ..Settings::default() };
+        AgentEvent::SettingsChanged { settings: Box::new(settings), evidence: evidence() }
+    }
+
+    #[test]
+    fn a_session_keeps_what_was_worked_on_in_it_and_no_more() {
+        let Portion { identity, sessions } = folded(&[
+            born(None),
+            set(&["auth"], Some(NewParent::Agent(AgentId(7)))),
+            wanted(1),
+            set(&["Auth", "site"], Some(NewParent::Nobody)),
+            ended(1),
+            set(&["later"], None),
+            taken("keeper"),
+            moved(State::Crashed),
+            moved(State::Waking),
+            wanted(2),
+        ]);
+        assert_eq!(sessions[0].domains, ["auth", "site"], "once each, and not what came after");
+        assert!(sessions[0].methods.is_empty(), "taken after its end");
+        assert_eq!(sessions[0].state, State::Crashed);
+        assert_eq!(
+            (&sessions[1].domains[..], sessions[1].methods.len()),
+            (&["later".into()][..], 1)
+        );
+        assert_eq!(identity.and_then(|identity| identity.parent), None);
+    }
+
+    #[test]
+    fn a_role_is_left_when_it_is_left_and_when_its_holder_dies() {
+        let left = AgentEvent::RoleLeft { to: None, evidence: evidence() };
+        for end in [left, moved(State::Dead)] {
+            let portion = folded(&[born(Some("architect")), wanted(1), end]);
+            assert_eq!(portion.sessions[0].methods[0].until, Some(Time(2)));
+            assert_eq!(portion.identity.and_then(|identity| identity.role), None);
+        }
+    }
+
+    /// EG2, EG3: a number that is wanted anew is one entry; what an agent works on is bounded too.
+    #[test]
+    fn a_session_has_one_entry_of_bounded_size() {
+        let mut life = vec![born(None), wanted(1), wanted(1)];
+        life.extend((0..100).map(|number| set(&[&format!("s{number}")], None)));
+        let portion = folded(&life);
+        assert_eq!((portion.sessions.len(), portion.sessions[0].domains.len()), (1, NAMED_MAX));
+        // A birth that is recorded again forgets no session.
+        life.push(born(None));
+        assert_eq!(folded(&life).identity.and_then(|identity| identity.newest), Some(FIRST));
     }
 }

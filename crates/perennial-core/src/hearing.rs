@@ -51,6 +51,14 @@
 //!   the same prompt, which the program calls at the same time and does not wait for.
 //! - H23 A prompt that is sent in a turn is queued. What is given in reply to its hook goes with it, later, and no
 //!   word of the model's says whether it was taken; so nothing is given there.
+//! - H24 A compaction is a symptom once: when it is announced, or when it has come about unannounced. An announcement that
+//!   the harness makes before every call counts once in a window, if that is measured to be used up.
+//! - H25 Words count in the session and in the window that they were said in. What an agent says of itself is weighed with
+//!   the figures that are known, and with the first that follow. Words that are read again are low at most.
+//! - H26 What hooks said while no daemon heard them is kept, and the next daemon hears it with its dates: a session
+//!   that began meanwhile is alive, and a turn that ended meanwhile is over. Nothing is given in reply, and the input
+//!   line is taken for drawn. What is not later than the recorded state says nothing, unless nothing was heard of the
+//!   session before.
 
 mod follow;
 mod line;
@@ -59,20 +67,22 @@ mod plan;
 mod reading;
 mod recall;
 mod sessions;
+mod silence;
+mod symptom;
 mod tell;
 mod turn;
+mod unheard;
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 use crate::agent::Agent;
 use crate::context::{Sample, Source, Threshold};
-use crate::conversation::ConversationId;
-use crate::fact::{CallName, Fact, Listed, Origin, Seen};
+use crate::conversation::{ConversationId, Followed};
+use crate::fact::{CallName, Fact, Failure, Listed, Origin, Seen};
 use crate::id::SessionNumber;
 use crate::observation::{Sign, Wait};
 use crate::reason::Reason;
-use crate::state::State;
 use crate::text::Fingerprint;
 use crate::time::Time;
 
@@ -80,40 +90,10 @@ pub use line::{Focus, Obstacle, Suspension, focus, frees_line};
 pub use plan::plan;
 pub use reading::{READ_AGAIN_AFTER, READ_LEFT_FOR, is_settled};
 pub use sessions::Hearings;
+pub use silence::{Limits, SILENT_AFTER};
 pub use tell::{REMINDER_CALLS, Tell, reminder_mark};
 use turn::{Blocked, End};
-
-/// Silence that is worth a word in the log, while the model is awaited and while a tool runs.
-const MODEL_LATE: Duration = Duration::from_secs(120);
-const TOOL_LATE: Duration = Duration::from_secs(600);
-
-/// A session that is silent in a turn for this long counts as hung, unless the operator sets another limit.
-pub const SILENT_AFTER: Duration = Duration::from_secs(300);
-
-/// What the operator decides about hearing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// A session that is silent for this long counts as hung; without a limit none does.
-    pub silent_after: Option<Duration>,
-}
-
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits { silent_after: Some(SILENT_AFTER) }
-    }
-}
-
-impl Limits {
-    /// After which silence there is something to conclude again. Connections may have been silent for
-    /// less than the session was: it is looked at again after another limit. The looks never end:
-    /// texts that nobody took are found by them too.
-    pub fn next_look(self, lasted: Duration) -> Duration {
-        let again = |limit: Duration| if lasted < limit { limit } else { lasted + limit };
-        let model = Some(MODEL_LATE).filter(|late| *late > lasted);
-        let hang = self.silent_after.map(again);
-        [model, hang].into_iter().flatten().fold(again(TOOL_LATE), Duration::min)
-    }
-}
+pub use unheard::unheard;
 
 /// What is kept of a session for the next daemon: the latest, written about once a second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -164,6 +144,8 @@ pub struct Hearing {
     reminded: u64,
     /// The model was told who it is, since the session or the window began.
     is_briefed: bool,
+    /// How the window began that it was not yet told in.
+    owed: Option<Followed>,
     /// That ran on when the model's last reply was over, until the next turn.
     background_tasks: u32,
     compacted_at: Time,
@@ -205,6 +187,13 @@ pub struct Hearing {
     told: Option<(Time, Sign)>,
     heard_at: Time,
     is_warned: bool,
+    /// The share of the usable window that was used when the turn began, and whether the turn was told to be large.
+    turn_base: u64,
+    is_large_told: bool,
+    /// When the agent last said that its window is running out, until figures follow.
+    said_at: Option<Time>,
+    /// When a compaction was announced that is ahead.
+    announced_at: Option<Time>,
     /// The conversation that the hook named which was called last.
     named: Option<(Time, ConversationId)>,
     /// A conversation that a hook named before anything told how the session came there, and what the
@@ -234,6 +223,7 @@ impl Hearing {
             answered: BTreeSet::new(),
             reminded: 0,
             is_briefed: false,
+            owed: None,
             background_tasks: 0,
             compacted_at: Time::default(),
             window_from: None,
@@ -258,6 +248,10 @@ impl Hearing {
             told: None,
             heard_at: Time::default(),
             is_warned: false,
+            turn_base: 0,
+            is_large_told: false,
+            said_at: None,
+            announced_at: None,
             named: None,
             unexplained: None,
             explained: None,
@@ -277,12 +271,14 @@ impl Hearing {
         Some(Hearing {
             turn_at: session.started_at.unwrap_or(agent.since),
             reminded,
-            is_briefed: true,
+            // H19, H26: one that nobody has heard was told nothing.
+            is_briefed: session.has_announced,
             asked_at: turn::asks(agent).then_some(agent.since),
             background_tasks: u32::from(agent.reason == Reason::BackgroundTasks),
             figures_from: window_at,
             compaction_told_at: window_at,
             best: sample.map(|(sample, _)| sample.source),
+            turn_base: sample.map_or(0, |(sample, _)| sample.usable_percent()),
             sample,
             is_caught_up: false,
             ..Hearing::begin(session.number, None)
@@ -342,8 +338,17 @@ impl Hearing {
         {
             self.unexplained = Some((conversation.clone(), agent.clock.passed));
         }
+        if let Some(Sign::Began { how, .. }) = &followed
+            && how.begins_a_window()
+        {
+            (self.sample, self.window_from) = (None, Some(at));
+        }
         heard.signs.extend(followed);
+        let before = (self.turn_at, self.used());
+        heard.signs.extend(self.symptom(agent, fact, at));
         self.take(agent, fact, limits, at, now, &mut heard);
+        heard.signs.extend(self.large_turn(before));
+        heard.signs.extend(self.weighed(&heard.signs, at));
         if fact.is_answerable {
             self.tell(fact, &mut heard);
         } else if let Seen::SessionBegan(how) = fact.seen {
@@ -379,18 +384,17 @@ impl Hearing {
             }
             Seen::TurnOver => self.over(at),
             Seen::TurnGoesOn => heard.signs.push(self.goes_on(at)),
-            Seen::CallFailed(failure) if fact.origin == Origin::Hook => {
-                heard.signs.push(self.gave_up(*failure, at));
+            Seen::CallFailed(failure) => {
+                heard.signs.extend(self.call_failed(fact.origin, *failure, is_own, at));
             }
-            Seen::CallFailed(failure) if is_own => self.ends(at, End::Failed(*failure)),
-            Seen::Interrupted if fact.origin == Origin::Hook => {
-                heard.signs.push(self.broke_off(at));
-            }
-            Seen::Interrupted if is_own => self.interrupted(at),
+            Seen::Interrupted => heard.signs.extend(self.was_stopped(fact.origin, is_own, at)),
             Seen::PromptBlocked { text, .. } if is_own => self.blocked(agent, *text, at),
-            Seen::CallFailed(_) | Seen::Interrupted | Seen::PromptBlocked { .. } => {}
+            Seen::PromptBlocked { .. } => {}
             Seen::Compacted if is_own => self.compacted(agent, fact, at, now, heard),
-            Seen::Compacted => {}
+            Seen::Compacted
+            | Seen::CompactionAnnounced { .. }
+            | Seen::Symptom(_)
+            | Seen::Worked(_) => {}
             Seen::StatusLine { model, sample } => {
                 self.named(model.as_ref());
                 heard.signs.push(self.status_line(fact, *sample, is_own, (at, now)));
@@ -424,44 +428,32 @@ impl Hearing {
         }
     }
 
-    fn silent(
+    /// A hook's word counts at once; what the transcript says waits until that is read.
+    fn call_failed(
         &mut self,
-        agent: &Agent,
-        lasted: Duration,
-        received: Option<Duration>,
-        limits: Limits,
-        now: Time,
-        heard: &mut Heard,
-    ) {
-        // Somebody spoke while the silence was measured.
-        let lasted = lasted.min(now.since(self.heard_at));
-        let has_open_calls = !self.open_calls.is_empty() || self.running_calls > 0;
-        let late = if has_open_calls { TOOL_LATE } else { MODEL_LATE };
-        let is_awaited = agent.state == State::Working && self.background_tasks == 0;
-        if is_awaited && lasted >= late && !self.is_warned {
-            self.is_warned = true;
-            heard.silence = Some(lasted);
+        origin: Origin,
+        failure: Failure,
+        is_own: bool,
+        at: Time,
+    ) -> Option<Sign> {
+        if origin == Origin::Hook {
+            return Some(self.gave_up(failure, at));
         }
-        let Some(limit) = limits.silent_after else { return };
-        let is_silent = lasted >= limit && received.is_some_and(|received| received >= limit);
-        let is_in_turn = match agent.state {
-            State::Working => self.background_tasks == 0,
-            // Taken to show a dialog, it took a prompt: its first words were lost.
-            State::Waiting => agent.reason.is_before_first_sign() && self.prompt_at.is_some(),
-            State::Hatching
-            | State::Waking
-            | State::Unknown
-            | State::HandingOff
-            | State::Crashed
-            | State::Sleeping
-            | State::Hibernating
-            | State::Frozen
-            | State::Dead
-            | State::Expired => false,
-        };
-        if is_silent && is_in_turn && !has_open_calls {
-            heard.signs.push(Sign::Hangs);
+        if is_own {
+            self.ends(at, End::Failed(failure));
         }
+        None
+    }
+
+    /// The same of a turn that a person broke off.
+    fn was_stopped(&mut self, origin: Origin, is_own: bool, at: Time) -> Option<Sign> {
+        if origin == Origin::Hook {
+            return Some(self.broke_off(at));
+        }
+        if is_own {
+            self.interrupted(at);
+        }
+        None
     }
 }
 

@@ -1,16 +1,24 @@
 //! Identifiers: who (`AgentId`), which incarnation (`SessionNumber`), both together (`SessionId`),
 //! which node, message, post, job, signal or escalation, and which run of the daemon (`Epoch`).
 //!
-//! Ids are made outside (the core has no randomness) and never reused.
+//! Ids are made outside (the core has no randomness) and never reused. They begin with the time, so the end of one tells it
+//! from others: people may type that end alone (`IdEnd`).
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::time::Time;
+
 /// Crockford's alphabet: no i, l, o, u, so that an id can be read aloud.
 const DIGITS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 const LENGTH: usize = 26;
+
+/// The end of an id has at least this many digits; fewer might soon be the end of two.
+const END_MIN: usize = 8;
+/// The number of digits that are shown. Ids that follow from others may have the last eight in common with them.
+const END_SHOWN: usize = 10;
 
 /// The text is not an id of the expected kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -23,6 +31,16 @@ macro_rules! lasting_id {
         $(#[$doc])*
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         pub struct $name(pub u128);
+
+        impl $name {
+            /// How many letters one has.
+            pub const LENGTH: usize = $prefix.len() + LENGTH;
+
+            /// The last digits of an id, with or without its prefix; nothing for a whole id.
+            pub fn end_of(text: &str) -> Option<IdEnd> {
+                IdEnd::of($prefix, text)
+            }
+        }
 
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -96,6 +114,65 @@ impl Default for NodeId {
     fn default() -> NodeId {
         NodeId::HOME
     }
+}
+
+/// The last digits of an id, as somebody typed them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct IdEnd {
+    value: u128,
+    bits: u32,
+}
+
+impl IdEnd {
+    fn of(prefix: &str, text: &str) -> Option<IdEnd> {
+        let digits = text.strip_prefix(prefix).unwrap_or(text);
+        if !(END_MIN..LENGTH).contains(&digits.len()) {
+            return None;
+        }
+        let digit = |byte: u8| DIGITS.iter().position(|d| *d == byte.to_ascii_lowercase());
+        let add = |value: u128, byte| Some((value << 5) | digit(byte)? as u128);
+        let value = digits.bytes().try_fold(0, add)?;
+        Some(IdEnd { value, bits: 5 * digits.len() as u32 })
+    }
+
+    pub fn is_of(self, id: u128) -> bool {
+        id & ((1 << self.bits) - 1) == self.value
+    }
+
+    /// The last five bytes, which every end has.
+    pub fn last_bytes(self) -> [u8; 5] {
+        let [.., a, b, c, d, e] = self.value.to_be_bytes();
+        [a, b, c, d, e]
+    }
+}
+
+/// The bits of an id that follows from another one and a moment, so that a replay agrees. Like an id that is made, it is a
+/// UUID of version 7, which begins with the time; `place` tells several of one moment apart.
+pub fn derived(from: u128, at: Time, place: u32) -> u128 {
+    let spread = u128::from(at.0).wrapping_mul(0xda94_2042_e4dd_58b5_2545_f491_4f6c_dd1d);
+    let low = (from ^ u128::from(place) << 48 ^ spread) & ((1 << 76) - 1);
+    let low = low & !(0x3 << 62) | (2 << 62);
+    (u128::from(at.0 / 1000) << 80) | (7 << 76) | low
+}
+
+/// The ends by which ids that are shown together are told apart, each of the same length.
+pub fn ends<'a>(ids: &[&'a str]) -> Vec<&'a str> {
+    let end = |id: &'a str, length: usize| {
+        let start = id.len().saturating_sub(length);
+        // A whole id keeps its prefix; what is not an id is shown as it is.
+        if length >= LENGTH || !id.is_char_boundary(start) { id } else { &id[start..] }
+    };
+    let is_clear = |length: &usize| {
+        let mut ends: Vec<&str> = ids.iter().map(|id| end(id, *length)).collect();
+        let mut whole = ids.to_vec();
+        ends.sort_unstable();
+        ends.dedup();
+        whole.sort_unstable();
+        whole.dedup();
+        ends.len() == whole.len()
+    };
+    let length = (END_SHOWN..LENGTH).find(is_clear).unwrap_or(LENGTH);
+    ids.iter().map(|id| end(id, length)).collect()
 }
 
 fn print(f: &mut fmt::Formatter<'_>, prefix: &str, mut rest: u128) -> fmt::Result {
@@ -202,6 +279,29 @@ mod tests {
             assert_eq!(id.to_string().parse(), Ok(id));
             assert_eq!(id.to_string().len(), 30);
         }
+    }
+
+    #[test]
+    fn the_end_of_an_id_tells_it_from_others() {
+        let id = TaskId(0x0193_2b1c_7e4a_7000_8000_1234_5678_9abc);
+        let text = id.to_string();
+        for length in END_MIN..LENGTH {
+            let typed = &text[text.len() - length..];
+            for typed in [typed.to_owned(), typed.to_uppercase(), format!("tsk_{typed}")] {
+                let end = TaskId::end_of(&typed).expect("an end");
+                assert!(end.is_of(id.0), "{typed}");
+                assert!(!end.is_of(id.0 ^ 1), "{typed}");
+                assert_eq!(end.last_bytes(), [0x34, 0x56, 0x78, 0x9a, 0xbc]);
+            }
+        }
+        for text in ["", "tsk_", "1234567", "bob", "msg_34567890", "uuuuuuuu", text.as_str()] {
+            assert_eq!(TaskId::end_of(text), None, "{text}");
+        }
+        let other = TaskId(id.0 ^ (1 << 52)).to_string();
+        let [one, two] = ends(&[&text, &other])[..] else { panic!("two") };
+        assert_eq!((one.len(), two.len()), (11, 11));
+        assert_eq!(ends(&[&text, &text]), [&text[20..]; 2]);
+        assert_eq!(ends(&["é".repeat(7).as_str()]).len(), 1);
     }
 
     #[test]

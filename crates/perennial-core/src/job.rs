@@ -33,14 +33,14 @@ use crate::time::Time;
 /// A notification may take this long.
 pub const NOTIFY_LIMIT: Duration = Duration::from_secs(10);
 
-/// So many jobs are run at once; the others wait for the end of one. Each costs a holder and a tree
+/// At most this many jobs are run at once; the others wait for the end of one. Each costs a holder and a tree
 /// of processes, and a fleet that needs its operator wants a notification for every agent.
 pub const RUNNING_MAX: usize = 8;
 
-/// So many checks of tasks are run at once: builds and tests, which want a machine for themselves.
+/// At most this many checks of tasks are run at once: builds and tests, which want a machine for themselves.
 pub const CHECKS_MAX: usize = 4;
 
-/// So many notifications of one agent's urgent mail wait, besides the one of its other mail.
+/// At most this many notifications of one agent's urgent mail wait, besides the one of its other mail.
 pub const URGENT_WAITING_MAX: usize = 3;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -193,7 +193,12 @@ impl Jobs {
 
     /// O3: those that run, or may.
     fn placed(&self) -> impl Iterator<Item = JobId> {
-        let mut open: Vec<&Job> = self.iter().filter(|job| !job.is_over()).collect();
+        self.placed_of(|_| true)
+    }
+
+    fn placed_of(&self, is_there: impl Fn(&Job) -> bool) -> impl Iterator<Item = JobId> {
+        let open = self.iter().filter(|job| !job.is_over() && is_there(job));
+        let mut open: Vec<&Job> = open.collect();
         open.sort_unstable_by_key(|job| (job.wanted_at, job.id));
         let mut turns = BTreeSet::new();
         let first_of_turn = open.into_iter().filter(move |job| turns.insert(job.turn()));
@@ -215,6 +220,12 @@ impl Jobs {
         let placed: Vec<JobId> =
             if wanted.peek().is_some() { self.placed().collect() } else { Vec::new() };
         wanted.filter(move |job| !placed.contains(&job.id))
+    }
+
+    /// Whether it may have been begun: one of its moment may be of a later append, and had no place before that was durable.
+    fn had_place(&self, job: &Job) -> bool {
+        let is_there = |one: &Job| one.wanted_at < job.wanted_at || one.id == job.id;
+        self.placed_of(is_there).any(|id| id == job.id)
     }
 
     /// O2: a record of this job can't be read.
@@ -241,7 +252,7 @@ pub fn outdated(jobs: &Jobs, agent: AgentId, now: Time) -> Vec<(JobId, JobEvent)
     };
     let of_now = notification(agent, now);
     let waiting = jobs.waiting(agent).filter(|job| job.tells_of_state());
-    waiting.filter(|job| job.id != of_now).map(ended).collect()
+    waiting.filter(|job| job.id != of_now && !jobs.had_place(job)).map(ended).collect()
 }
 
 /// O2: the end of a job that could not be seen here.
@@ -359,131 +370,5 @@ pub fn notification(agent: AgentId, at: Time) -> JobId {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const NOW: Time = Time(7);
-
-    fn fold(events: &[JobEvent]) -> Jobs {
-        let mut jobs = Jobs::default();
-        for event in events {
-            jobs.evolve(JobId(1), event, NOW);
-        }
-        jobs
-    }
-
-    #[test]
-    fn a_job_runs_once_and_its_end_is_final() {
-        let (_, wanted) = notify(
-            &["say".into()],
-            &Agent::unborn(AgentId(3), NOW),
-            "bob".into(),
-            Reason::Idle,
-            NOW,
-        );
-        let process = Process { pid: 4, start_ticks: 5 };
-        let running = JobEvent::Running { number: 1, process };
-        let ended = JobReport::Ended { end: JobEnd::Code(0), output: String::new() };
-        let jobs = fold(std::slice::from_ref(&wanted));
-        let job = jobs.get(JobId(1)).expect("wanted");
-        assert_eq!(observe(job, 2, &ended), None, "O1");
-        assert_eq!(observe(job, 1, &JobReport::Executed(process)), Some(running.clone()));
-        let end = observe(job, 1, &ended).expect("its end, whoever missed its beginning");
-        let begun = fold(&[wanted.clone(), running.clone()]);
-        assert!(
-            matches!(
-                &plan(&begun, JobId(1)).effects[..],
-                [Effect::Job(JobEffect { action: JobAction::Hold(_), .. })]
-            ),
-            "O1: it is taken up, never run again"
-        );
-        let jobs = fold(&[wanted, running, end]);
-        let job = jobs.get(JobId(1)).expect("until it is released");
-        assert_eq!(observe(job, 1, &ended), None);
-        assert!(matches!(
-            &plan(&jobs, JobId(1)).effects[..],
-            [Effect::Job(JobEffect { action: JobAction::Release, .. })]
-        ));
-    }
-
-    fn wanted_for(agent: AgentId) -> JobEvent {
-        notify(
-            &["say".into()],
-            &Agent::unborn(agent, NOW),
-            "bob".into(),
-            Reason::NeedsPermission,
-            NOW,
-        )
-        .1
-    }
-
-    #[test]
-    fn jobs_of_one_agent_take_turns_and_hold_up_nobody_else() {
-        let (loud, other, mut jobs) = (AgentId(1), AgentId(2), Jobs::default());
-        for id in 0..100 {
-            jobs.evolve(JobId(id), &wanted_for(loud), Time(id as u64));
-        }
-        jobs.evolve(JobId(100), &wanted_for(other), Time(100));
-        let is_run = |jobs: &Jobs, id: u128| !plan(jobs, JobId(id)).effects.is_empty();
-        let run: Vec<u128> = (0..=100).filter(|id| is_run(&jobs, *id)).collect();
-        assert_eq!(run, [0, 100], "O3");
-        assert_eq!((jobs.waiting(loud).count(), jobs.waiting(other).count()), (99, 0));
-        // O4: those that were not begun end, and the next one is not held up by them.
-        for (id, ended) in outdated(&jobs, loud, NOW) {
-            jobs.evolve(id, &ended, Time(101));
-        }
-        assert!(jobs.get(JobId(0)).is_some_and(|job| !job.is_over()), "the one that was begun");
-        assert_eq!(jobs.waiting(loud).count(), 0);
-    }
-
-    #[test]
-    fn a_job_with_an_unreadable_record_is_not_run_again() {
-        let mut jobs = fold(&[wanted_for(AgentId(3))]);
-        jobs.mark_unreadable(JobId(1));
-        assert!(matches!(
-            &plan(&jobs, JobId(1)).effects[..],
-            [Effect::Job(JobEffect { action: JobAction::Release, .. })]
-        ));
-    }
-
-    #[test]
-    fn so_many_jobs_run_at_once_and_the_end_of_one_lets_the_next_begin() {
-        let (all, mut jobs) = (RUNNING_MAX as u128 + 3, Jobs::default());
-        for id in 0..all {
-            // The last id was wanted first.
-            jobs.evolve(JobId(all - id), &wanted_for(AgentId(id)), Time(id as u64));
-        }
-        let is_run = |jobs: &Jobs, id: u128| !plan(jobs, JobId(id)).effects.is_empty();
-        let running: Vec<u128> = (1..=all).filter(|id| is_run(&jobs, *id)).collect();
-        assert_eq!(running, (4..=all).collect::<Vec<_>>(), "O3");
-        let ended = JobEvent::Ended { number: 1, end: JobEnd::Code(0), output: String::new() };
-        let touched = jobs.evolve(JobId(5), &ended, Time(99));
-        assert!(touched.contains(&Entity::Job(JobId(3))), "the next is planned: {touched:?}");
-        assert!(is_run(&jobs, 3) && !is_run(&jobs, 2));
-        assert!(is_run(&jobs, 5), "the one that ended is released");
-    }
-}
-#[cfg(test)]
-mod audit {
-    use super::*;
-    /// O3, U8: what another node runs, or left running when it died, takes no place here.
-    #[test]
-    fn jobs_of_another_node_take_no_place_of_this_one() {
-        let mut jobs = Jobs::default();
-        let process = Process { pid: 4, start_ticks: 5 };
-        for id in 1..=RUNNING_MAX as u128 + 1 {
-            let mut about = Agent::unborn(AgentId(id), Time(id as u64));
-            about.node = NodeId(if id <= RUNNING_MAX as u128 { 1 } else { 2 });
-            let (_, wanted) =
-                notify(&["say".into()], &about, "a".into(), Reason::NeedsAnswer, Time(id as u64));
-            jobs.evolve(JobId(id), &wanted, Time(id as u64));
-            if about.node == NodeId(1) {
-                jobs.evolve(JobId(id), &JobEvent::Running { number: 1, process }, Time(id as u64));
-            }
-        }
-        assert!(
-            !plan(&jobs, JobId(RUNNING_MAX as u128 + 1)).effects.is_empty(),
-            "node 2 runs nothing"
-        );
-    }
-}
+#[path = "job/tests.rs"]
+mod tests;

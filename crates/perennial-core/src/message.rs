@@ -32,7 +32,8 @@
 //!   goes before later mail that still waits, and after what its new recipient was given already.
 //! - T13 Mail is never typed to a bare command, nor into a turn. What waits is typed as one list of at most
 //!   `MAIL_AT_ONCE`, and no other before its agent takes that. A round goes as mail does (`round.rs`), but it is typed
-//!   alone, and goes by no hook of a turn that runs.
+//!   alone, and goes by no hook of a turn that runs. While a session hands off, it is asked to, and is given no other mail:
+//!   that is for its successor.
 //! - T14 A list is one delivery, known by its first mail and that one's attempt, whatever becomes of that mail:
 //!   what is told of the delivery holds for every mail of the list that is still offered by it.
 
@@ -48,6 +49,7 @@ mod order;
 mod queue;
 mod sending;
 mod status;
+mod traces;
 mod why;
 
 use std::time::Duration;
@@ -78,6 +80,7 @@ pub use observe::{Happened, as_recorded, due, home_copied, mentioned, observe, t
 pub use queue::Messages;
 pub use sending::{send, unsend};
 pub use status::{MessageStep, Status, not_withdrawn, status};
+pub use traces::{Outcome, Trace, Words};
 pub use why::{Why, why};
 
 /// A session that lives has not taken a text if it has been idle for so long since, without it: a
@@ -91,7 +94,7 @@ pub const PASSED_OVER_BY_A_TURN_AFTER: Duration = Duration::from_secs(20);
 /// A hook is answered within this, with texts or without: a turn is not kept waiting for the disk.
 pub const REPLY_WITHIN: Duration = Duration::from_millis(500);
 
-/// So long after the next session began, a conversation that could not be read counts as read.
+/// A conversation that could not be read counts as read this long after the next session began.
 pub const SETTLED_AFTER: Duration = Duration::from_secs(15);
 
 /// A delivery whose holder was not reached is ordered again after this, if that attempt is still planned.
@@ -130,7 +133,7 @@ pub enum Sender {
 pub enum Content {
     /// A person's words, typed.
     Typed {
-        text: Text,
+        text: Box<Text>,
         fingerprint: Fingerprint,
         /// It waits for the end of a turn.
         after_turn: bool,
@@ -143,6 +146,8 @@ pub enum Content {
     Mail(Box<Mail>),
     /// What its role asks of an agent every so often (`round.rs`).
     Round { role: String, number: u64 },
+    /// A session is asked to save its work and to end (`handoff.rs`).
+    Handoff { number: SessionNumber },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -238,47 +243,6 @@ pub enum Withdrawer {
     Outdated,
 }
 
-/// A trace of texts in what a session shows, in no vendor's words.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Trace {
-    /// The harness took a prompt.
-    PromptHeard(Words),
-    /// The conversation holds a prompt. With the date that it bears if it lay there before this daemon
-    /// looked; without one it was written since the last look.
-    Held { dated: Option<Time>, words: Words },
-    /// A hook of the user's blocked a prompt; dated as those that the conversation holds.
-    Blocked { dated: Option<Time>, words: Words, because: String },
-    /// The conversation holds a text of ours, by its id.
-    Mentioned { ids: Vec<MessageId> },
-    /// The conversation holds an answer of the main loop, since then.
-    Answered { at: Time },
-    /// The conversation was read to its end then, and nothing had been written for a while.
-    Settled { at: Time },
-    /// Nothing of a person's is in the input line any more.
-    LineFree,
-}
-
-/// What a prompt is recognised by: a person's words by their fingerprint, mail by its id.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Words {
-    pub fingerprint: Fingerprint,
-    pub ids: Vec<MessageId>,
-}
-
-/// Of a prompt in which no id stands.
-impl From<Fingerprint> for Words {
-    fn from(fingerprint: Fingerprint) -> Words {
-        Words { fingerprint, ids: Vec::new() }
-    }
-}
-
-/// How an attempt to type went.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
-    Entered,
-    Held(Held),
-}
-
 impl MessageEvent {
     /// Whether nothing more happens to the message.
     pub fn is_last(&self) -> bool {
@@ -328,7 +292,8 @@ impl Message {
     /// A person's text of which not even the first record can be read.
     pub fn unrecorded(id: MessageId, to: AgentId, text: Text, recorded_at: Time) -> Message {
         // Of other words than any prompt: it is never taken for one.
-        let content = Content::Typed { text, fingerprint: Fingerprint([0; 32]), after_turn: false };
+        let (text, fingerprint) = (Box::new(text), Fingerprint([0; 32]));
+        let content = Content::Typed { text, fingerprint, after_turn: false };
         Message::unreadable(id, to.into(), Sender::Person, content, recorded_at)
     }
 
@@ -391,7 +356,8 @@ impl Message {
             Content::Notice { .. }
             | Content::Reminder { .. }
             | Content::Mail(_)
-            | Content::Round { .. } => false,
+            | Content::Round { .. }
+            | Content::Handoff { .. } => false,
         }
     }
 
@@ -416,7 +382,8 @@ impl Message {
             Content::Notice { .. }
             | Content::Reminder { .. }
             | Content::Mail(_)
-            | Content::Round { .. } => Channel::HookReply,
+            | Content::Round { .. }
+            | Content::Handoff { .. } => Channel::HookReply,
         }
     }
 
@@ -451,6 +418,7 @@ pub fn plan(fleet: &Fleet, id: MessageId, now: Time) -> Plan {
         return at(Timer::Offer, now);
     }
     match message.state {
+        MessageState::Waiting { .. } if message.is_past_handoff(fleet) => at(Timer::Offer, now),
         MessageState::Waiting { until, .. } => match why(fleet, message, now) {
             Why::Due => at(Timer::Offer, now),
             Why::After(_) => at(Timer::Offer, until),

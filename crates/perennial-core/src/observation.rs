@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use crate::checkpoint::{CheckpointCause, CheckpointDraft};
 use crate::context::Sample;
 use crate::conversation::{ConversationId, Followed};
 use crate::effect::Timer;
@@ -12,10 +13,15 @@ use crate::event::Birth;
 use crate::exit::{Exit, UnknownExit};
 use crate::id::{AgentId, BootId, Epoch, JobId, MessageId, SessionNumber};
 use crate::job::JobReport;
+use crate::keeping::KeepOutcome;
 use crate::message::{Outcome, Trace};
 use crate::retention::Recordings;
 use crate::session::Process;
+use crate::snapshot::{SnapshotCause, SnapshotReport};
+use crate::symptom::Symptom;
+use crate::text::TextBody;
 use crate::time::Time;
+use crate::work::Indicator;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Observation {
@@ -53,6 +59,30 @@ pub enum Observation {
         job: JobId,
         number: u32,
         report: JobReport,
+    },
+    /// What an order to take a snapshot came to.
+    Kept {
+        agent: AgentId,
+        wish: u32,
+        why: SnapshotCause,
+        outcome: KeepOutcome,
+        /// The checkpoint that was composed with it.
+        checkpoint: Option<Box<CheckpointDraft>>,
+    },
+    /// What was done for the snapshots of an agent.
+    Snapshots {
+        agent: AgentId,
+        report: SnapshotReport,
+    },
+    /// A checkpoint was composed where no snapshot was wanted.
+    Composed {
+        agent: AgentId,
+        why: CheckpointCause,
+        draft: Box<CheckpointDraft>,
+    },
+    /// An agent has spent more; how much, the fleet was told (`Fleet::set_spent`).
+    Spent {
+        agent: AgentId,
     },
     /// A time that `plan` named for this entity has passed.
     Due {
@@ -161,6 +191,15 @@ pub enum Sign {
     },
     /// In the conversation that it has: by a compaction, or a `/clear` that is told late.
     WindowBegan,
+    /// The turn has used this much of the usable window so far, in percent: as much as a whole assignment does.
+    LargeTurn {
+        percent: u64,
+    },
+    /// It shows a symptom of a window that is running out, of which this is the last measure.
+    Symptom {
+        symptom: Symptom,
+        sample: Option<Sample>,
+    },
     /// Its status line was drawn, and measured nothing: a sign of life.
     Drawn,
     /// The vendor's own list has it so since then: in a turn, or what it waits for. Another opinion.
@@ -170,6 +209,11 @@ pub enum Sign {
     },
     /// In a turn, and nothing at all was heard of it for too long: it hangs.
     Hangs,
+    /// Something showed where its work stands, then. It says nothing of its turn or its life.
+    Worked {
+        indicator: Indicator,
+        at: Time,
+    },
 }
 
 /// What a session waits for.
@@ -188,6 +232,33 @@ pub enum Wait {
     Refused,
     /// The turn ended because the conversation no longer fits into the window.
     TooLong,
+}
+
+impl Observation {
+    /// The texts that events of it may name for the first time.
+    pub fn texts(&self) -> Vec<TextBody> {
+        match self {
+            Observation::Kept { checkpoint, .. } => {
+                checkpoint.iter().map(|draft| draft.body.clone()).collect()
+            }
+            Observation::Composed { draft, .. } => vec![draft.body.clone()],
+            Observation::Session { .. }
+            | Observation::Harness { .. }
+            | Observation::Snapshots { .. }
+            | Observation::Traced { .. }
+            | Observation::ReminderDue { .. }
+            | Observation::Delivered { .. }
+            | Observation::Job { .. }
+            | Observation::Spent { .. }
+            | Observation::Due { .. }
+            | Observation::Started { .. }
+            | Observation::Outranked { .. }
+            | Observation::Stopping
+            | Observation::JournalFailed { .. }
+            | Observation::RecordingsFound(_)
+            | Observation::ClockJumped { .. } => Vec::new(),
+        }
+    }
 }
 
 impl Report {

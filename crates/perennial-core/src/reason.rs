@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::exit::Exit;
-use crate::id::{AgentId, SessionNumber};
+use crate::id::{AgentId, SessionNumber, TaskId};
 use crate::session::Process;
 use crate::time::Time;
 
@@ -192,6 +192,8 @@ pub enum Witness {
 pub enum Finding {
     /// A verb was given.
     Asked(Verb),
+    /// The same, for a session with a new conversation.
+    AskedFresh(Verb),
     Executed(Process),
     /// The program could not be executed; what the system said.
     NotStarted(String),
@@ -209,6 +211,10 @@ pub enum Finding {
     SessionFound(SessionNumber),
     /// The newest records of the journal are gone.
     RecordsLost,
+    /// This task of its is verified, and nothing else is left for it to do.
+    TaskVerified(TaskId),
+    /// It is on this task.
+    TaskGiven(TaskId),
 }
 
 /// What a harness can show, as evidence.
@@ -280,6 +286,10 @@ pub enum Verb {
     TaskDrop,
     /// Takes, shows and restores snapshots of work trees.
     Snapshot,
+    /// Gives a session's work to the next session, or ends the wait for that.
+    Handoff,
+    /// Records where the work of an agent stands.
+    Checkpoint,
 }
 
 impl Verb {
@@ -314,6 +324,8 @@ impl Verb {
             Verb::TaskVerify => "task-verify",
             Verb::TaskDrop => "task-drop",
             Verb::Snapshot => "snapshot",
+            Verb::Handoff => "handoff",
+            Verb::Checkpoint => "checkpoint",
         }
     }
 }

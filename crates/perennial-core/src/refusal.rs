@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::allowance::AllowanceKind;
 use crate::authority::{Caller, Standing};
+use crate::checkpoint::SaidFault;
 use crate::conversation::ConversationId;
 use crate::fleet::Excess;
 use crate::hold::HeldFor;
@@ -100,6 +101,32 @@ pub enum Refusal {
     SessionInTree {
         agent: AgentId,
     },
+    /// Files are being restored in that work tree.
+    RestoreInTree {
+        agent: AgentId,
+    },
+    /// The snapshot is not kept any longer, or there never was one of that number.
+    SnapshotDropped {
+        agent: AgentId,
+        number: u32,
+    },
+    /// A bare command has no conversation, and nothing that it could be asked.
+    BareCommand {
+        agent: AgentId,
+        verb: Verb,
+    },
+    /// No handoff is under way of which the wait could be ended, or another is.
+    NoHandoff {
+        agent: AgentId,
+    },
+    /// What is said at a checkpoint is not within its bounds.
+    Checkpoint {
+        fault: SaidFault,
+    },
+    /// Another checkpoint or snapshot was recorded while this one was composed.
+    CheckpointOutdated {
+        agent: AgentId,
+    },
     /// It holds no role that could be dropped or handed over.
     NoRole {
         agent: AgentId,
@@ -129,7 +156,7 @@ pub enum Refusal {
     },
     /// Nobody but the sender is in the team.
     NoRecipient,
-    /// So much in it is unread that it takes no more, of anybody or of this sender.
+    /// It has too much unread mail to take more, from anybody or from this sender.
     MailboxFull {
         mailbox: Mailbox,
     },

@@ -292,7 +292,7 @@ mod tests {
         let stopped = stop(&agent, Witness::Operator, NOW).expect("it lives");
         stopped.iter().for_each(|event| evolve(&mut agent, event, NOW));
         let (exit, tally) = (Exit::Code(0), Tally::ByFirstRule);
-        let ended = AgentEvent::SessionEnded { number, exit, is_clean: true, tally };
+        let ended = AgentEvent::SessionEnded { number, exit, is_clean: true, tally, asked: None };
         evolve(&mut agent, &ended, NOW);
         assert_eq!(agent.state, State::Sleeping);
         assert_eq!(all(&agent), [false, true], "the newest, outside the cemetery");
@@ -305,7 +305,8 @@ mod tests {
         let mut lost = agent.clone();
         found.iter().for_each(|event| evolve(&mut lost, event, NOW));
         assert_eq!(all(&lost), [false; 2], "what is gone may be about it");
-        let next = restart(&agent, Witness::Operator, NOW).expect("it sleeps");
+        let next = restart(&agent, crate::agent::Start::Continue, Witness::Operator, NOW)
+            .expect("it sleeps");
         next.iter().for_each(|event| evolve(&mut agent, event, NOW));
         assert_eq!(all(&agent), [true; 2], "there is a newer one");
     }

@@ -15,15 +15,16 @@
 //! - R4  An agent hands its role to nobody who has another one: the receiver would lose that without a word of
 //!   its own.
 //! - R5  A transfer gives the receiver the terms that the operator, its own project or Perennial declare. Where none of them
-//!   does, it has the giver's; by an agent's word, of another project, without rounds and restart policy.
+//!   does, it has the giver's; by an agent's word, of another project, without rounds, restart policy and what ends its sessions.
 //! - R6  Only a person makes somebody a trusted holder: an agent that takes, hands over or gives a role to its child passes no
 //!   trust on.
 
+mod cycle;
 mod declared_in;
+mod terms;
 mod verify;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -32,79 +33,21 @@ use crate::authority::Caller;
 use crate::entity::Entity;
 use crate::event::{AgentEvent, Event, What};
 use crate::fleet::{Decision, Fleet};
-use crate::id::{AgentId, PostId};
+use crate::id::{self, AgentId, PostId};
 use crate::name::{Name, NameKey};
 use crate::post::PostEvent;
 use crate::reason::{Evidence, Finding, Verb};
 use crate::refusal::Refusal;
-use crate::restart::Restart;
 use crate::state::{Roster, State};
 use crate::time::Time;
 
+pub use cycle::{
+    Cycle, CycleUnit, HANDOFF_AT, HANDOFF_AT_LEAST, HANDOFF_AT_MOST, Interesting,
+    LARGE_TURN_PERCENT,
+};
 pub use declared_in::DeclaredIn;
+pub use terms::{Mandate, RoleTerms, Span};
 pub use verify::Verify;
-
-/// What a role asks of its holders. A role that nobody declared has the defaults.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct RoleTerms {
-    pub mandate: Mandate,
-    pub span: Span,
-    /// The role that looks after its holders.
-    pub overseer: Option<String>,
-    /// The restart policy of agents that are spawned with it, unless they have one of their own.
-    pub restart: Option<Restart>,
-    /// A second holder is warned about.
-    pub is_single: bool,
-    /// How often its holders are asked for a round.
-    pub every: Option<Duration>,
-    /// Somebody declared it: the operator, a project, or Perennial itself.
-    pub is_declared: bool,
-    /// What verifies the tasks of its holders that have no check.
-    pub verify: Verify,
-}
-
-/// What the holder of a role is to do.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub enum Mandate {
-    #[default]
-    NotWritten,
-    /// A file that says it.
-    Path(String),
-    Text(String),
-}
-
-impl Mandate {
-    /// The text, or the path of the file that has it.
-    pub fn written(&self) -> Option<&str> {
-        match self {
-            Mandate::NotWritten => None,
-            Mandate::Path(it) | Mandate::Text(it) => Some(it),
-        }
-    }
-}
-
-/// What becomes of a holder whose work is done.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
-)]
-pub enum Span {
-    /// It dies with its work.
-    Mortal,
-    /// It waits for more.
-    #[default]
-    Persistent,
-}
-
-impl Span {
-    pub const ALL: [Span; 2] = [Span::Mortal, Span::Persistent];
-
-    pub fn word(self) -> &'static str {
-        match self {
-            Span::Mortal => "mortal",
-            Span::Persistent => "persistent",
-        }
-    }
-}
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RoleEvent {
@@ -487,11 +430,7 @@ fn successor<'f>(fleet: &'f Fleet, key: &NameKey, later: &[Event]) -> Option<&'f
     })
 }
 
-/// The post that announces what this agent left then. Posts are sorted by their ids, which begin with the
-/// time: in milliseconds, as a UUID of version 7 does.
+/// The post that announces what this agent left then. Posts are sorted by their ids.
 fn announcement(agent: AgentId, at: Time) -> PostId {
-    let spread = u128::from(at.0).wrapping_mul(0xda94_2042_e4dd_58b5_2545_f491_4f6c_dd1d);
-    let low = (agent.0 ^ spread) & ((1 << 76) - 1);
-    let low = low & !(0x3 << 62) | (2 << 62);
-    PostId((u128::from(at.0 / 1000) << 80) | (7 << 76) | low)
+    PostId(id::derived(agent.0, at, 0))
 }

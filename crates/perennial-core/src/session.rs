@@ -122,7 +122,9 @@ impl Session {
     pub fn taken_up(&self) -> Option<&ConversationId> {
         match &self.opening {
             Opening::Bare => None,
-            Opening::Fresh(own) | Opening::Resume { conversation: own, .. } => Some(own),
+            Opening::Fresh(own)
+            | Opening::Resume { conversation: own, .. }
+            | Opening::Anew { conversation: own, .. } => Some(own),
         }
     }
 

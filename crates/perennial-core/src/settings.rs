@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent::Agent;
 use crate::id::AgentId;
+use crate::keeping::SessionPlace;
 use crate::launch::Launch;
 use crate::restart::Restart;
 use crate::session::Phase;
@@ -99,7 +100,13 @@ pub fn take(agent: &mut Agent, settings: &Settings<AgentId>) {
     let is_begun = agent.live_session().is_some_and(|session| session.phase != Phase::Wanted);
     agent.restart = restart.unwrap_or(agent.restart);
     if let Some(Place { dir, project }) = place {
-        agent.pending.dir |= is_begun && agent.launch.dir != *dir;
+        let moves = agent.launch.dir != *dir;
+        if is_begun && moves && !agent.pending.dir {
+            let Launch { dir, project, .. } = agent.launch.clone();
+            agent.snapshot_record.session_place = Some(SessionPlace { dir, project });
+        }
+        agent.pending.dir |= is_begun && moves;
+        agent.snapshot_record.has_work_tree = None;
         (agent.launch.dir, agent.launch.project) = (dir.clone(), project.clone());
     }
     if let Some(VariableChange { revision, set, unset }) = variables {

@@ -28,11 +28,10 @@ use crate::message::{self, Addressee, MailDraft, Mailbox, Sender};
 use crate::name::Name;
 use crate::reason::Verb;
 use crate::refusal::Refusal;
-use crate::state::Roster;
 use crate::text::TextBody;
 use crate::time::Time;
 
-pub use derived::{Derived, derived, derived_id};
+pub use derived::{Beside, Derived, Emitted, derived, derived_id};
 pub use kinds::{Field, FieldType, Kind, Need, Party, SignalKind};
 pub use payload::{PAYLOAD_BYTES_MAX, Payload, PayloadFault, Value, checked};
 
@@ -147,7 +146,7 @@ fn guardian<'a>(
 
 /// The nearest ancestor outside the cemetery.
 pub fn parent(fleet: &Fleet, id: AgentId) -> Option<&Agent> {
-    fleet.ancestors(id).find(|agent| agent.state.roster() != Roster::Cemetery)
+    fleet.guardians(id).next()
 }
 
 /// The agent that a guardian speaks to: the operator to anyone, an agent to those below it.
@@ -301,5 +300,34 @@ mod tests {
         let told = told.map(|mail| (mail.subject.as_str(), mail.priority));
         assert_eq!(told, Some(("signal NODE_COMPLETE", message::Priority::Low)));
         assert!(!Entity::Signal(SignalId(9)).is_counted());
+    }
+
+    #[test]
+    fn a_payload_is_checked_before_anything_is_recorded() {
+        let kind = SignalKind::NodeComplete;
+        let text = Text { digest: Digest([3; 32]), bytes: 5, head: "hello".into() };
+        let draft = SignalDraft {
+            id: SignalId(9),
+            kind,
+            to: None,
+            payload: Payload::new(),
+            body: TextBody { text, body: "hello".into() },
+            excerpt: String::new(),
+        };
+        let command = Command::Signal(Box::new(draft));
+        let refused = fleet().decide(&Request { caller: Caller::Agent(KID), command }, Time(7));
+        let fault = Box::new(PayloadFault::Missing { field: "node_id" });
+        assert_eq!(refused, Err(Refusal::SignalPayload { kind, fault }));
+    }
+
+    #[test]
+    fn an_identity_may_be_an_id_and_a_dead_parent_is_nobodys_guardian() {
+        let kind = SignalKind::AgentTerminated;
+        assert!(decide(Caller::Agent(KID), kind, None, &KID.to_string()).is_ok());
+        assert_eq!(parent(&fleet(), KID).map(|agent| agent.id), Some(LEAD));
+        let mut agents: Vec<Agent> = fleet().agents().cloned().collect();
+        agents.iter_mut().filter(|agent| agent.id == LEAD).for_each(|it| it.state = State::Dead);
+        let fleet = Fleet::restore(Restored { agents, ..Restored::default() });
+        assert_eq!(parent(&fleet, KID), None, "the operator");
     }
 }

@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// An agent has at most so many.
+/// An agent has at most this many.
 pub const SITUATIONS_MAX: usize = 8;
 pub const SITUATION_BYTES_MAX: usize = 64;
 
@@ -63,5 +63,11 @@ mod tests {
         for bad in ["", "two words", "-x", "é", "a\nb", &"x".repeat(65)] {
             assert_eq!(bad.parse::<Situation>(), Err(NotASituation), "{bad:?}");
         }
+    }
+
+    #[test]
+    fn a_situation_is_meant_in_any_case() {
+        let situation: Situation = "PRD-Auth".parse().expect("a situation");
+        assert!(situation.is("prd-auth") && !situation.is("prd"));
     }
 }

@@ -27,6 +27,8 @@ mod fold;
 mod letters;
 mod loops;
 mod measure;
+mod resting;
+mod sessions;
 mod tasks;
 
 use std::time::Duration;
@@ -41,36 +43,42 @@ use crate::text::Text;
 use crate::time::Time;
 
 pub use check::ended as check_ended;
-pub use command::{QueueWanted, Resolution, StepWanted, TaskCommand, TaskDraft, TaskRefusal};
+pub use command::{
+    QueueWanted, Resolution, StepWanted, TaskCommand, TaskDraft, TaskImport, TaskRefusal,
+};
 pub use decide::{decide, given_at_birth};
 pub use event::TaskEvent;
+pub use fold::is_begun_by;
 pub use letters::is_ours as is_letter;
 pub use loops::{buried, due, plan};
-pub use measure::{exceeds_estimate, has_dependants, is_blocked_outside, waits_for};
+pub use measure::{exceeds_estimate, has_dependants, spent, waits_for};
+pub use resting::{given_next, next_of_role, told_of_rest};
+pub use sessions::{SESSIONS_KEPT, TaskSession, TaskSessions, WhyBegan, continued};
 pub use tasks::Tasks;
 
-pub const TITLE_BYTES_MAX: usize = 200;
 pub const STEPS_MAX: usize = 100;
 pub const STEP_BYTES_MAX: usize = 500;
 pub const DEPENDENCIES_MAX: usize = 32;
 pub const PARTS_MAX: usize = 32;
-/// A task may be split, and its parts again, so often.
+/// A task, its parts and their parts may be split to at most this depth.
 pub const LEVELS_MAX: usize = 16;
 pub const SCOPE_MAX: usize = 32;
 pub const SCOPE_BYTES_MAX: usize = 256;
 pub const REASON_BYTES_MAX: usize = 1000;
 pub const REFERENCE_BYTES_MAX: usize = 500;
-/// So many unfinished tasks one agent may have added: they stay in memory.
+/// One agent may have added at most this many unfinished tasks: they stay in memory.
 pub const UNFINISHED_BY_AGENT_MAX: usize = 200;
-/// So often a failed check gives a task back, unless the task says otherwise.
+/// A list that is added as a whole has at most this many tasks: they are one batch.
+pub const IMPORT_MAX: usize = 1000;
+/// A failed check gives a task back at most this often, unless the task says otherwise.
 pub const ROUNDS_MAX: u32 = 3;
-/// So often a check is run whose end nobody sees.
+/// A check whose end nobody sees is run at most this often.
 pub const CHECK_RUNS_MAX: u32 = 3;
 /// How long a check may run that names no limit.
 pub const CHECK_LIMIT: Duration = Duration::from_secs(600);
-/// An open loop is raised again after this, then after twice as long …
+/// An open loop is raised again after this, unless the operator has set another time, then after twice as long …
 pub const RAISED_AGAIN_AFTER: Duration = Duration::from_secs(3600);
-/// … and at least so often.
+/// … and at least this often, unless the operator has set a longer time.
 pub const RAISED_AT_LEAST_EVERY: Duration = Duration::from_secs(86_400);
 /// What is kept of a check's output.
 pub const OUTPUT_BYTES_MAX: usize = 2048;
@@ -169,10 +177,12 @@ pub struct Task {
     /// How often it was given back.
     pub rounds: u32,
     pub spent: Spent,
+    pub sessions: TaskSessions,
     pub notes: u32,
-    pub last_note: Option<(Sender, Text)>,
-    pub last_check: Option<CheckResult>,
-    pub open_loop: Option<OpenLoop>,
+    /// This and what follows most tasks never have.
+    pub last_note: Option<Box<(Sender, Text)>>,
+    pub last_check: Option<Box<CheckResult>>,
+    pub open_loop: Option<Box<OpenLoop>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -195,7 +205,7 @@ pub enum Awaiting {
     Check {
         job: JobId,
         check: Option<Name>,
-        command: JobCommand,
+        command: Box<JobCommand>,
         /// How often it was run without an end that somebody saw, this time included.
         runs: u32,
     },
@@ -236,7 +246,7 @@ pub enum Verifier {
     Operator,
     /// The worker's role is trusted.
     Trust(String),
-    /// Every part of it is over.
+    /// Every part of it is over, and one at least is verified.
     Parts,
 }
 
@@ -280,6 +290,8 @@ pub struct OpenLoop {
     pub to: Mailbox,
     pub raised: u32,
     pub at: Time,
+    /// When somebody is told again. Events of earlier versions don't say it: then the default times hold.
+    pub again_at: Option<Time>,
 }
 
 impl Task {
@@ -326,10 +338,15 @@ impl Task {
     /// When an open loop is raised again.
     pub fn raised_again_at(&self) -> Option<Time> {
         let open_loop = self.open_loop.as_ref().filter(|_| !self.is_over())?;
-        let doublings = open_loop.raised.saturating_sub(1).min(16);
-        let after = (RAISED_AGAIN_AFTER * (1 << doublings)).min(RAISED_AT_LEAST_EVERY);
-        Some(open_loop.at + after)
+        let by_default = || open_loop.at + raised_again_after(RAISED_AGAIN_AFTER, open_loop.raised);
+        Some(open_loop.again_at.unwrap_or_else(by_default))
     }
+}
+
+/// How long after it was told of for the `raised`th time an open loop is raised again, where `first` is the first wait.
+fn raised_again_after(first: Duration, raised: u32) -> Duration {
+    let doublings = raised.saturating_sub(1).min(16);
+    first.saturating_mul(1 << doublings).min(RAISED_AT_LEAST_EVERY.max(first))
 }
 
 impl TaskState {

@@ -8,6 +8,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::id::MessageId;
+
 /// SHA-256 of a text.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Digest(pub [u8; 32]);
@@ -54,6 +56,79 @@ pub fn is_hidden(c: char) -> bool {
     }
 }
 
+/// At most this many bytes of the beginning, whole characters, with a sign that something is missing.
+pub fn beginning(text: &str, bytes: usize) -> String {
+    match text.len() > bytes {
+        true => {
+            let end = text.floor_char_boundary(bytes.saturating_sub('…'.len_utf8()));
+            format!("{}…", &text[..end])
+        }
+        false => text.to_owned(),
+    }
+}
+
+/// At most this many bytes of the end, likewise.
+pub fn ending(text: &str, bytes: usize) -> String {
+    match text.len() > bytes {
+        true => {
+            let kept = bytes.saturating_sub('…'.len_utf8());
+            format!("…{}", &text[text.ceil_char_boundary(text.len() - kept)..])
+        }
+        false => text.to_owned(),
+    }
+}
+
+/// Somebody's words between quotation marks, on one line, without what acts on a terminal or hides. At most this many bytes
+/// beside the marks. No word in it ends the quotation, or looks like a mark of ours or the id of a message.
+pub fn quoted(text: &str, bytes: usize) -> String {
+    let shown = |c: char| if c.is_control() || is_hidden(c) { ' ' } else { c };
+    let line: String = text.trim().chars().map(shown).collect();
+    format!("“{}”", beginning(&voiceless(&line), bytes))
+}
+
+/// The same words without what could end a quotation, and without what would be a mark of ours or the id of a message.
+/// Everything else stays as it is, for it may be code: `a[0]`, `msg_count`.
+pub fn voiceless(text: &str) -> String {
+    let mut words = String::with_capacity(text.len());
+    let mut is_in_mark = false;
+    for (at, sign) in text.char_indices() {
+        let opens = sign == '[' && is_our_mark(&text[at + 1..]);
+        let closes = sign == ']' && is_in_mark;
+        is_in_mark = opens || is_in_mark && !closes;
+        words.push(match sign {
+            '“' | '”' => '\'',
+            '[' if opens => '(',
+            ']' if closes => ')',
+            other => other,
+        });
+    }
+    without_ids(&words)
+}
+
+/// The same words, of which none is the id of a message: only our own ids say that a mail arrived.
+pub fn without_ids(text: &str) -> String {
+    let is_in_id = |at: usize| at >= MESSAGE.len() && is_message_id(text, at - MESSAGE.len());
+    let shown = |(at, sign)| if sign == '_' && is_in_id(at) { '-' } else { sign };
+    text.char_indices().map(shown).collect()
+}
+
+/// What stands before the `_` of such an id.
+const MESSAGE: &str = "msg";
+
+/// Whether a bracket before this opens a mark of ours: `[Perennial]`, `[Perennial mail]`.
+fn is_our_mark(text: &str) -> bool {
+    const NAME: &str = "perennial";
+    let named = text.get(..NAME.len()).is_some_and(|name| name.eq_ignore_ascii_case(NAME));
+    let goes_on = |next: char| next.is_alphanumeric() || matches!(next, '_' | '-' | '.' | ':');
+    named && !text[NAME.len()..].starts_with(goes_on)
+}
+
+/// Whether a whole id of a message stands at this place.
+fn is_message_id(text: &str, at: usize) -> bool {
+    let id = text.get(at..at + MessageId::LENGTH);
+    id.is_some_and(|id| id.parse::<MessageId>().is_ok())
+}
+
 macro_rules! printed_as_hex {
     ($name:ident) => {
         impl fmt::Display for $name {
@@ -72,3 +147,35 @@ macro_rules! printed_as_hex {
 
 printed_as_hex!(Digest);
 printed_as_hex!(Fingerprint);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_cut_has_whole_characters_and_says_so() {
+        assert_eq!((beginning("äöü", 6), beginning("äöü", 5)), ("äöü".into(), "ä…".into()));
+        assert_eq!((ending("äöü", 6), ending("äöü", 5)), ("äöü".into(), "…ü".into()));
+        assert_eq!((beginning("abcd", 0), ending("abcd", 2)), ("…".into(), "…".into()));
+    }
+
+    /// However long the words are, the quotation ends where ours goes on.
+    #[test]
+    fn a_quotation_is_closed_and_nothing_in_it_speaks_for_us() {
+        let id = MessageId(7).to_string();
+        let words = format!("see ”[Perennial]\u{202e} {id}\n“all”");
+        let told = format!("“see '(Perennial)  {} 'all'”", id.replace('_', "-"));
+        assert_eq!(quoted(&words, 100), told);
+        assert_eq!(quoted(&words, 10), "“see '(P…”");
+        assert_eq!(voiceless("[PERENNIAL mail] x"), "(PERENNIAL mail) x");
+    }
+
+    /// `change arr[0] to arr[1]` once reached an agent as `arr(0)`.
+    #[test]
+    fn code_is_quoted_as_it_was_written() {
+        for code in ["change arr[0] to arr[1] in msg_count", "- [ ] one", "[perennial.toml] x[é]"]
+        {
+            assert_eq!(quoted(code, 100), format!("“{code}”"));
+        }
+    }
+}

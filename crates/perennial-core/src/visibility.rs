@@ -56,7 +56,7 @@ pub fn sees(caller: Caller, private: Private, standing: Standing) -> bool {
             ) => true,
             (
                 Private::Launch | Private::Texts | Private::Transcript,
-                Standing::Other | Standing::NoTarget,
+                Standing::Overseer | Standing::Other | Standing::NoTarget,
             )
             | (Private::Terminal | Private::Operator, _) => false,
         },
@@ -115,6 +115,7 @@ impl Sight {
             Finding::NotStarted(_) => self.sees(Private::Launch),
             Finding::Unreadable(_) => self.sees(Private::Operator),
             Finding::Asked(_)
+            | Finding::AskedFresh(_)
             | Finding::Executed(_)
             | Finding::Exited(_)
             | Finding::Shown(_)
@@ -122,7 +123,9 @@ impl Sight {
             | Finding::BootChanged
             | Finding::HomeCopied
             | Finding::SessionFound(_)
-            | Finding::RecordsLost => true,
+            | Finding::RecordsLost
+            | Finding::TaskVerified(_)
+            | Finding::TaskGiven(_) => true,
         };
         let mut evidence = evidence.clone();
         match &mut evidence.fact {
@@ -130,6 +133,7 @@ impl Sight {
             Finding::NotStarted(_)
             | Finding::Unreadable(_)
             | Finding::Asked(_)
+            | Finding::AskedFresh(_)
             | Finding::Executed(_)
             | Finding::Exited(_)
             | Finding::Shown(_)
@@ -137,7 +141,9 @@ impl Sight {
             | Finding::BootChanged
             | Finding::HomeCopied
             | Finding::SessionFound(_)
-            | Finding::RecordsLost => {}
+            | Finding::RecordsLost
+            | Finding::TaskVerified(_)
+            | Finding::TaskGiven(_) => {}
         }
         evidence
     }
@@ -172,7 +178,14 @@ impl Fleet {
     pub fn standing(&self, caller: Caller, target: Option<AgentId>) -> Standing {
         let parent = |id| Ok::<_, Infallible>(self.agent(id).and_then(|agent| agent.parent));
         match target {
-            Some(id) => standing(caller, id, parent).unwrap_or_else(|never| match never {}),
+            Some(id) => match standing(caller, id, parent).unwrap_or_else(|never| match never {}) {
+                Standing::Other if self.oversees(caller, id) => Standing::Overseer,
+                standing @ (Standing::Itself
+                | Standing::Parent
+                | Standing::Overseer
+                | Standing::Other
+                | Standing::NoTarget) => standing,
+            },
             None => Standing::NoTarget,
         }
     }
@@ -244,9 +257,7 @@ mod tests {
         let (role, operator) = (Mailbox::Role(NameKey::of("x")), Mailbox::Operator);
         let agent = Caller::Agent(own);
         for mailbox in [Mailbox::Agent(other), role, operator] {
-            for standing in
-                [Standing::Itself, Standing::Parent, Standing::Other, Standing::NoTarget]
-            {
+            for standing in Standing::ALL {
                 assert!(sees_mailbox(Caller::Person, &mailbox, standing));
                 let is_above = matches!(standing, Standing::Itself | Standing::Parent);
                 let is_agents = mailbox.agent().is_some();
@@ -270,7 +281,7 @@ mod tests {
             seen.map(|one| format!("{one:?}")).collect::<Vec<_>>().join(" ")
         };
         let agent = Caller::Agent(AgentId(1));
-        for standing in [Standing::Itself, Standing::Parent, Standing::Other, Standing::NoTarget] {
+        for standing in Standing::ALL {
             let all = "Launch Texts Transcript Terminal Operator";
             assert_eq!(seen(Caller::Person, standing), all);
             assert_eq!(seen(Caller::Viewer, standing), "");

@@ -3,6 +3,7 @@
 //!
 //! No async runtime, no HTTP, no policy: every choice was made in `perennial-core`.
 
+pub mod briefing;
 pub mod git;
 pub mod harness;
 pub mod host;
@@ -14,3 +15,4 @@ pub mod timers;
 pub mod timestamp;
 pub mod transcript;
 pub mod watch;
+pub mod work;

@@ -8,7 +8,8 @@
 //! - U2  Nothing is answered or carried out before the append that it rests on is durable.
 //! - U3  An effect is planned from durable state only, and given out once per run of the daemon.
 //! - U4  A report whose append failed is told again until it is recorded, before anything that came
-//!   after it, and so is one that came to nothing beside such an append; a command is not.
+//!   after it, and so is one that came to nothing beside such an append; a command is not. A jump of
+//!   the clock is told before them all: they are told as of now.
 //! - U5  What is over is let go only when its last effects were given out, nothing is under way for it
 //!   and its state is in the store: memory follows the living.
 //! - U6  A hook is answered within `REPLY_WITHIN`: with the texts whose offer is durable by then and
@@ -19,20 +20,23 @@
 //!   decided without knowing that is refused by the journal, and decided again.
 //! - U9  Hooks of an agent that has used up its allowance are heard once it has some again: the newest of
 //!   them, in place of all.
+//! - U10 A hook that announces a compaction is answered when a checkpoint since is durable, or after `KEEP_WITHIN`.
 
 mod afford;
 mod failing;
 mod foreign;
 mod hear;
+mod hold;
 mod offer;
 mod retire;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use perennial_core::agent::Agent;
 use perennial_core::allowance::Allowances;
 use perennial_core::command::Request;
+use perennial_core::conversation::Followed;
 use perennial_core::effect::Effect;
 use perennial_core::entity::Entity;
 use perennial_core::event::Event;
@@ -42,16 +46,17 @@ use perennial_core::hearing::{Hearing, Hearings, Limits};
 use perennial_core::id::{AgentId, MessageId, SessionNumber};
 use perennial_core::observation::Observation;
 use perennial_core::refusal::Refusal;
+use perennial_core::text::TextBody;
 use perennial_core::time::Time;
 use perennial_store::journal::{Batch, Expected, Link, Seq, Version};
 
 use crate::interpret::Interpreter;
 use crate::timers::Timers;
+use hold::Held;
 use offer::Hook;
 pub use retire::Retired;
 
-/// After a failed append, reports are told again after this. Not a rule of the core: it only bounds how often
-/// a journal that fails is tried, and no life depends on it.
+/// After a failed append, reports are told again after this. It bounds how often a failing journal is tried, no more.
 pub const TELL_AGAIN_AFTER: Duration = Duration::from_secs(1);
 
 /// Names an append under way; they become durable in the order of their ids.
@@ -77,6 +82,11 @@ pub enum Input {
         number: SessionNumber,
         /// It reported the end of a turn: only what is worth it that the turn goes on is given.
         at_turn_end: bool,
+    },
+    /// A hook that announces a compaction, and was heard, is to be answered (U10).
+    Hold {
+        waiter: Waiter,
+        agent: AgentId,
     },
     /// The holder of this agent's session has connected: it knows nothing of what was told before.
     Connected {
@@ -125,7 +135,7 @@ pub enum Output {
     },
     /// Do this in the world.
     Carry(Effect),
-    /// Nothing was heard of a session's turn for so long that a person may want to know.
+    /// A session's turn has been silent long enough that a person may want to know.
     Silent {
         agent: AgentId,
         number: SessionNumber,
@@ -141,8 +151,8 @@ pub enum Output {
 /// What a hook is answered with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reply {
-    /// Who the agent is, and who else is there.
-    Briefing(AgentId),
+    /// Who the agent is, who else is there, and where its work stood; how its window began.
+    StartText(AgentId, Option<Followed>),
     /// The texts of these messages, in their order; there may be none.
     Texts(Vec<MessageId>),
 }
@@ -196,10 +206,11 @@ pub struct Supervisor {
     hearings: Hearings,
     /// What agents may still have recorded.
     allowances: Allowances,
-    /// Whose next reply is a briefing.
-    unbriefed: BTreeSet<AgentId>,
+    /// Whose next reply is its start text, and how the window began.
+    unbriefed: BTreeMap<AgentId, Option<Followed>>,
     /// Until when the hooks under way are answered, the first one first.
     replies: VecDeque<(Time, Waiter)>,
+    held: Vec<Held>,
     interpreter: Interpreter,
     timers: Timers,
     /// Reports whose append failed, oldest first, and when to tell them again.
@@ -224,8 +235,9 @@ impl Supervisor {
             pending: VecDeque::new(),
             under_way: BTreeMap::new(),
             allowances: Allowances::default(),
-            unbriefed: BTreeSet::new(),
+            unbriefed: BTreeMap::new(),
             replies: VecDeque::new(),
+            held: Vec::new(),
             interpreter: Interpreter::default(),
             timers: Timers::default(),
             unrecorded: VecDeque::new(),
@@ -274,10 +286,9 @@ impl Supervisor {
     /// When `Tick` is next of use.
     pub fn next_due(&self) -> Option<Time> {
         let reply = self.replies.front().map(|(until, _)| *until);
-        [self.timers.first(), self.tell_again_at, reply, self.allowances.next_due()]
-            .into_iter()
-            .flatten()
-            .min()
+        let times = [self.timers.first(), self.tell_again_at, reply, self.allowances.next_due()];
+        let held = self.held.iter().map(|held| held.until);
+        times.into_iter().flatten().chain(held).min()
     }
 
     pub fn step(&mut self, input: Input, now: Time) -> Vec<Output> {
@@ -287,6 +298,7 @@ impl Supervisor {
             Input::Offer { waiter, agent, number, at_turn_end: ends } => {
                 vec![self.offer(waiter, (agent, number), ends, now)]
             }
+            Input::Hold { waiter, agent } => self.hold(waiter, agent, now),
             Input::Connected { agent } => self.connected(agent),
             Input::Heard { agent, number, fact } => self.heard_if_due(agent, number, fact, now),
             Input::Tick => self.tick(now),
@@ -318,9 +330,9 @@ impl Supervisor {
             Some(pending) => pending.asked.push(asked),
             None => match &self.read_only {
                 Some((since, _)) if asked.answer.is_ok() => {
-                    let failed = Observation::JournalFailed { since: *since };
-                    let decision = of(self.newest.observe(&failed, now));
-                    outputs.push(self.append(decision, None, vec![asked]));
+                    let events =
+                        self.newest.observe(&Observation::JournalFailed { since: *since }, now);
+                    outputs.push(self.append(of(events, Vec::new()), None, vec![asked]));
                 }
                 Some(_) | None => outputs.push(asked.answered()),
             },
@@ -340,7 +352,7 @@ impl Supervisor {
             }
             return Vec::new();
         }
-        vec![self.append(of(events), Some(observation), Vec::new())]
+        vec![self.append(of(events, observation.texts()), Some(observation), Vec::new())]
     }
 
     fn forget_if_over(&mut self, entity: &Entity) {
@@ -427,6 +439,7 @@ impl Supervisor {
         outputs.push(Output::Committed { events: pending.events, touched });
         outputs.extend(pending.asked.into_iter().map(PendingAnswer::answered));
         outputs.extend(pending.hook.into_iter().flat_map(|hook| self.reply(hook, now)));
+        outputs.extend(self.let_go(now));
         outputs
     }
 
@@ -471,29 +484,11 @@ impl Supervisor {
     fn position(&self, append: AppendId) -> Option<usize> {
         self.pending.iter().position(|pending| pending.append == append)
     }
-
-    fn tick(&mut self, now: Time) -> Vec<Output> {
-        let mut outputs = self.late_replies(now);
-        outputs.extend(self.hear_late_facts(now));
-        if self.tell_again_at.is_some_and(|at| at <= now) {
-            outputs.extend(self.tell_again(now));
-        }
-        for (entity, timer) in self.timers.take_due(now) {
-            outputs.extend(self.observed(Observation::Due { entity, timer }, now));
-        }
-        outputs
-    }
 }
 
-impl PendingAnswer {
-    fn answered(self) -> Output {
-        Output::Answer { waiter: self.waiter, answer: self.answer }
-    }
-}
-
-/// Events that nobody asked for.
-fn of(events: Vec<Event>) -> Decision {
-    Decision { events, ..Decision::default() }
+/// Events that nobody asked for, and the texts that they name.
+fn of(events: Vec<Event>, texts: Vec<TextBody>) -> Decision {
+    Decision { events, texts, ..Decision::default() }
 }
 
 #[cfg(test)]

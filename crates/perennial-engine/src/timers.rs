@@ -31,6 +31,14 @@ impl Timers {
         };
     }
 
+    /// One more timer of the entity, until all are set anew.
+    pub fn add(&mut self, entity: &Entity, timer: Timer, at: Time) {
+        let mut timers = self.of.get(entity).cloned().unwrap_or_default();
+        timers.retain(|(known, _)| *known != timer);
+        timers.push((timer, at));
+        self.set(entity, timers);
+    }
+
     pub fn first(&self) -> Option<Time> {
         self.order.first().map(|(at, ..)| *at)
     }

@@ -18,7 +18,7 @@ use rustix::io::Errno;
 pub struct Watch(OwnedFd);
 
 /// A directory of a watch. Adding the same directory again gives the same number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Watched(i32);
 
 /// What is told of a directory.
@@ -64,6 +64,11 @@ impl Watch {
         Ok(())
     }
 
+    /// Nothing more is told of this directory. One that is gone has no watch any more.
+    pub fn remove(&self, watched: Watched) {
+        let _gone = inotify::remove_watch(&self.0, watched.0);
+    }
+
     fn try_add(&self, directory: &Path, interest: Interest) -> rustix::io::Result<Watched> {
         let signs = match interest {
             Interest::Growth => {
@@ -78,7 +83,7 @@ impl Watch {
         inotify::add_watch(&self.0, directory, signs | WatchFlags::ONLYDIR).map(Watched)
     }
 
-    /// Waits until there is something to tell, at most so long; whether there is.
+    /// Waits until there is something to tell, at most this long; whether there is.
     pub fn wait(&self, limit: Option<Duration>) -> io::Result<bool> {
         let limit = limit.map(|limit| Timespec {
             tv_sec: limit.as_secs().cast_signed(),

@@ -10,7 +10,8 @@ use perennial_core::observation::Observation;
 use perennial_core::session::Phase;
 use perennial_engine::supervisor::{Input, Output, Waiter};
 
-use crate::daemon::{Daemon, Heard, Life};
+use crate::daemon::{Daemon, Life};
+use crate::heard::Heard;
 use crate::journal::{NotTaken, Outcome};
 use crate::mutation::Mutation;
 use crate::world::World;
@@ -78,7 +79,7 @@ impl World {
             Input::Offer { agent, number, .. } => {
                 Some(vec![fleet.offer(*agent, *number, self.now)])
             }
-            Input::Connected { .. } => Some(Vec::new()),
+            Input::Connected { .. } | Input::Hold { .. } => Some(Vec::new()),
             Input::Tick
             | Input::Durable(..)
             | Input::Conflict(_)

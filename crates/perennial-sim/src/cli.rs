@@ -120,6 +120,7 @@ impl World {
             Opening::Bare => false,
             Opening::Fresh(_) => launch.options.prompt.is_some(),
             Opening::Resume { turn, .. } => *turn == Turn::Open,
+            Opening::Anew { .. } => true,
         };
         let mut opening = opening.clone();
         if self.mutation == Some(Mutation::FreshAlways) && !launch.is_bare() {
@@ -139,7 +140,9 @@ impl World {
         };
         let (conversation, how) = match opening {
             Opening::Bare => return,
-            Opening::Fresh(conversation) => (conversation, Followed::Started),
+            Opening::Fresh(conversation) | Opening::Anew { conversation, .. } => {
+                (conversation, Followed::Started)
+            }
             Opening::Resume { conversation, .. } => (conversation, Followed::Resumed),
         };
         self.check_one_writer(agent, number, &conversation);
@@ -366,6 +369,7 @@ impl World {
         if let Some(window) = self.window(agent, number) {
             let tokens = window.tokens / 10;
             *window = Window { tokens, peak: tokens, begun: window.begun + 1 };
+            self.call(agent, number, Seen::CompactionAnnounced { is_certain: true }, false);
             self.write(agent, number, Seen::Compacted);
             self.began(agent, number, Followed::Compacted);
             self.measured(agent, number);

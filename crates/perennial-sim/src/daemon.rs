@@ -10,9 +10,10 @@ use perennial_core::event::Event;
 use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::observation::{LivingSession, Observation, Report, Stocktaking};
 use perennial_core::time::Time;
-use perennial_engine::supervisor::{AppendId, Input, Output, Reply, Supervisor, Waiter};
+use perennial_engine::supervisor::{AppendId, Input, Output, Reply, Supervisor};
 use perennial_store::Batch;
 
+use crate::heard::Heard;
 use crate::journal::{Append, NotTaken, Outcome};
 use crate::mutation::Mutation;
 use crate::reader::OpenTranscript;
@@ -43,7 +44,6 @@ pub struct Daemon {
     pub transcripts_open: BTreeMap<AgentId, OpenTranscript>,
     /// The supervisor tells itself things that the simulation does not see: no predictions.
     pub is_beyond_prediction: bool,
-    /// Failed appends that it has heard of: what it appends rests on no others.
     /// Outcomes of appends that it has not heard of yet.
     unheard: usize,
 }
@@ -175,6 +175,7 @@ impl World {
         let Some(input) = self.mutated_input(life, input) else {
             return;
         };
+        let input = self.with_checkpoint(life, input);
         if let Input::Observed(Observation::Session { number, report, .. }) = &input
             && !self.is_judged
             && self.daemon(life).is_some()
@@ -235,7 +236,9 @@ impl World {
             Input::Connected { agent } => {
                 format!("the holder of {} connects to daemon {}", agent.0, life.0)
             }
-            Input::Offer { agent, .. } => format!("a hook of {} asks daemon {}", agent.0, life.0),
+            Input::Offer { agent, .. } | Input::Hold { agent, .. } => {
+                format!("a hook of {} asks daemon {}", agent.0, life.0)
+            }
             Input::Heard { agent, number, fact } => {
                 format!("daemon {} hears of {}.{number}: {fact:?}", life.0, agent.0)
             }
@@ -301,12 +304,15 @@ impl World {
             Output::Reply { waiter, with: Reply::Texts(offered) } => {
                 self.hook_is_answered(life, waiter, &offered);
             }
-            Output::Reply { waiter, with: Reply::Briefing(_) } => {
+            Output::Reply { waiter, with: Reply::StartText(..) } => {
                 self.hook_is_answered(life, waiter, &[]);
             }
             Output::Carry(Effect::Session(effect)) => self.order(life, effect),
             Output::Carry(Effect::Deliver(delivery)) => self.deliver(life, &delivery, 0),
             Output::Carry(Effect::Job(effect)) => self.order_job(life, &effect),
+            Output::Carry(Effect::Keep(effect)) => self.order_snapshot(life, &effect),
+            Output::Carry(Effect::Checkpoint(effect)) => self.order_checkpoint(life, effect),
+            Output::Carry(Effect::Snapshot(effect)) => self.care_for_snapshots(life, effect),
             // A simulated holder sees for itself what keys reach, and has no environment.
             Output::Carry(Effect::Focus(_) | Effect::Continue { .. })
             | Output::Carry(Effect::PromptHeard { .. } | Effect::RemoveSecrets { .. })
@@ -337,6 +343,7 @@ impl World {
             };
             format!("daemon {} orders {action} {:?}.{}", life.0, effect.agent.0, effect.number)
         });
+        self.check_waits(&effect);
         let agent = effect.agent;
         if matches!(effect.action, Action::Start(..))
             && let Err(found) = self.judge.orders_start(agent, effect.number)
@@ -456,45 +463,4 @@ fn begun(input: &Input) -> Option<(AgentId, SessionNumber)> {
         return None;
     };
     Some((*agent, *number))
-}
-
-/// What kind of input a step was about; the input itself goes into the step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Heard {
-    Durable(AppendId),
-    Failed(AppendId),
-    Tick,
-    Else,
-}
-
-impl Heard {
-    fn of(input: &Input) -> Heard {
-        match input {
-            Input::Durable(append, _) => Heard::Durable(*append),
-            Input::Failed(append, _) | Input::Conflict(append) => Heard::Failed(*append),
-            Input::Tick => Heard::Tick,
-            Input::Request { .. }
-            | Input::Observed(_)
-            | Input::Heard { .. }
-            | Input::Connected { .. }
-            | Input::Foreign { .. }
-            | Input::Unwritable(_)
-            | Input::Offer { .. } => Heard::Else,
-        }
-    }
-
-    fn waiter(input: &Input) -> Option<Waiter> {
-        match input {
-            Input::Request { waiter, .. } | Input::Offer { waiter, .. } => Some(*waiter),
-            Input::Observed(_)
-            | Input::Heard { .. }
-            | Input::Connected { .. }
-            | Input::Tick
-            | Input::Durable(..)
-            | Input::Conflict(_)
-            | Input::Foreign { .. }
-            | Input::Failed(..)
-            | Input::Unwritable(_) => None,
-        }
-    }
 }

@@ -1,11 +1,16 @@
 //! Seeded exploration: a small fleet, people who ask for things, and faults, all drawn from the
 //! seed; then rest. Every property is checked at every step.
 
+mod acts;
+mod handoffs;
+mod policy;
+mod record;
 mod summary;
 mod tasks;
 mod texts;
 
 pub use summary::Summary;
+pub use tasks::draft;
 pub use texts::explore_mail;
 
 use std::ops::Range;
@@ -13,15 +18,18 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use perennial_core::authority::Caller;
-use perennial_core::command::{Command, Spawn, Target};
+use perennial_core::command::{Command, RoleWanted, Spawn, Target};
 use perennial_core::exit::Exit;
 use perennial_core::fleet::Policy;
 use perennial_core::id::AgentId;
 use perennial_core::launch::{BARE_COMMAND, Host, Launch, Options};
 use perennial_core::observation::Observation;
 use perennial_core::restart::Restart;
+use perennial_core::role::Span;
 use perennial_core::work::WorkPhase;
 use perennial_engine::supervisor::Input;
+
+use acts::{ACTS, Act};
 
 use crate::faults::Faults;
 use crate::mutation::Mutation;
@@ -74,87 +82,6 @@ fn retold(seed: u64, mutation: Option<Mutation>, panicked: bool) -> Violation {
     Violation { seed, property: broken.property, what: broken.what, trace }
 }
 
-/// Something that happens to a world from outside.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Act {
-    Spawn,
-    Stop,
-    StopAll,
-    Wake,
-    Restart,
-    /// Its restart policy or its parent is changed, and it may be given a session.
-    Set,
-    Rename,
-    Bury,
-    /// An agent says where its work stands.
-    Report,
-    /// An agent stops, wakes or restarts another, its own child or not.
-    Interfere,
-    AnswerDialog,
-    /// Somebody who may not.
-    Stranger,
-    EndProgram,
-    KillHolder,
-    HangHolder,
-    FreeHolder,
-    CrashDaemon,
-    StartDaemon,
-    StopDaemon,
-    RaceDaemons,
-    Reboot,
-    FillDisk,
-    FreeDisk,
-    JumpClock,
-    /// The wall clock goes back, and with it the dates that agent CLIs write.
-    SetClockBack,
-    /// What was recorded can't be read any more, if no daemon runs.
-    DamageRecord,
-    /// A person sends a text, sometimes two at once.
-    Send,
-    Unsend,
-    /// Somebody writes to an agent, a team, the operator or a role that nobody holds.
-    Mail,
-    /// A person begins a draft in an input line, or takes it away.
-    Draft,
-    /// Somebody adds a task, or does something with one.
-    Task,
-}
-
-/// Each act with its weight, and whether it is a fault that some seeds do without.
-const ACTS: [(Act, u64, bool); 31] = [
-    (Act::Spawn, 10, false),
-    (Act::Stop, 10, false),
-    (Act::StopAll, 1, false),
-    (Act::Wake, 14, false),
-    (Act::Restart, 5, false),
-    (Act::Set, 4, false),
-    (Act::Rename, 3, false),
-    (Act::Bury, 3, false),
-    (Act::Report, 2, false),
-    (Act::Interfere, 6, false),
-    (Act::AnswerDialog, 6, false),
-    (Act::Stranger, 1, false),
-    (Act::EndProgram, 10, true),
-    (Act::KillHolder, 6, true),
-    (Act::HangHolder, 4, true),
-    (Act::FreeHolder, 4, false),
-    (Act::CrashDaemon, 10, true),
-    (Act::StartDaemon, 12, false),
-    (Act::StopDaemon, 2, true),
-    (Act::RaceDaemons, 3, true),
-    (Act::Reboot, 4, true),
-    (Act::FillDisk, 4, true),
-    (Act::FreeDisk, 8, false),
-    (Act::JumpClock, 4, true),
-    (Act::SetClockBack, 3, true),
-    (Act::DamageRecord, 6, true),
-    (Act::Send, 20, true),
-    (Act::Unsend, 3, false),
-    (Act::Mail, 20, true),
-    (Act::Draft, 6, true),
-    (Act::Task, 12, true),
-];
-
 /// Any word but `command`: no preset is read here.
 pub const HARNESS: &str = "agent-cli";
 const NAMES: [&str; 4] = ["ann", "bob", "Bob", "cy"];
@@ -166,6 +93,8 @@ struct Explorer {
     actions: u64,
     /// How many agents in a thousand are agent CLIs; the others are bare commands.
     harness_odds: u64,
+    /// How many roles were given to somebody.
+    roles: u32,
 }
 
 impl Explorer {
@@ -177,15 +106,21 @@ impl Explorer {
         let drawn = |(act, weight, is_fault): (Act, u64, bool)| {
             (!is_fault || random.per_mille(500)).then_some((act, weight))
         };
-        let acts: Vec<(Act, u64)> = ACTS.into_iter().filter_map(drawn).collect();
+        let mut acts: Vec<(Act, u64)> = ACTS.into_iter().filter_map(drawn).collect();
         let notify = if random.per_mille(500) { vec!["notify".to_owned()] } else { Vec::new() };
-        let mut world = World::new(seed, faults, mutation, traced)
-            .under(Policy { notify, ..Policy::default() });
+        let escalate_after = random.per_mille(500).then(|| Duration::from_secs(20));
+        let policy = Policy { escalate_after, ..policy::drawn(seed, notify) };
+        let mut world = World::new(seed, faults, mutation, traced).under(policy);
+        world.judge.escalations.unseen_after = escalate_after;
         world.drawn_programs = true;
         // A service that is down for long: session after session comes to nothing.
         world.faults.hang_odds = if random.per_mille(100) { 900 } else { 0 };
         let actions = world.random.within(15..60);
-        Explorer { world, acts, actions, harness_odds }
+        // Worlds with roles are about rest: agent CLIs that are given tasks.
+        let has_roles = !world.policy.roles.is_empty();
+        acts.extend(has_roles.then_some((Act::Task, 60)));
+        let harness_odds = if has_roles { 900 } else { harness_odds };
+        Explorer { world, acts, actions, harness_odds, roles: 0 }
     }
 
     fn summary(&self) -> Summary {
@@ -203,6 +138,8 @@ impl Explorer {
             mails: world.mails.sent,
             mails_seen: world.mails.seen,
             mails_listed: world.mails.listed,
+            rests: world.rest.rests,
+            woken: world.rest.woken,
         }
     }
 
@@ -250,7 +187,9 @@ impl Explorer {
         match act {
             Act::Spawn => self.spawn(),
             Act::Stop => self.ask_about_somebody(Command::Stop),
+            Act::Wake if self.is_fresh() => self.ask_about_somebody(Command::WakeFresh),
             Act::Wake => self.ask_about_somebody(Command::Wake),
+            Act::Restart if self.is_fresh() => self.ask_about_somebody(Command::RestartFresh),
             Act::Restart => self.ask_about_somebody(Command::Restart),
             Act::Bury => {
                 self.ask_about_somebody(|target| Command::Bury { target, summary: None });
@@ -298,12 +237,10 @@ impl Explorer {
             }
             Act::Mail => self.mail(),
             Act::Task => self.task(),
-            Act::Draft => {
-                let has_draft = self.world.random.per_mille(500);
-                if let Some(agent) = self.somebody() {
-                    self.world.touch_draft(agent, has_draft);
-                }
-            }
+            Act::Escalate => self.escalate(),
+            Act::Clean => self.clean(),
+            Act::Handoff => self.handoff(),
+            Act::Draft => self.draft(),
             Act::SetClockBack => {
                 let by = self.world.random.span(&(0..600_000_000));
                 self.world.set_clock_back(by);
@@ -312,6 +249,13 @@ impl Explorer {
                 let by = self.world.random.span(&(0..30_000_000_000));
                 self.world.jump(by);
             }
+        }
+    }
+
+    fn draft(&mut self) {
+        let has_draft = self.world.random.per_mille(500);
+        if let Some(agent) = self.somebody() {
+            self.world.touch_draft(agent, has_draft);
         }
     }
 
@@ -342,7 +286,7 @@ impl Explorer {
         let mut spawn = Spawn {
             id: self.world.new_agent(),
             name,
-            role: None,
+            role: self.role(),
             parent: parent.map(|id| id.to_string()),
             launch: launch("program"),
             restart,
@@ -353,6 +297,17 @@ impl Explorer {
             self.harness(&mut spawn);
         }
         self.ask(Caller::Person, Command::Spawn(Box::new(spawn)));
+    }
+
+    /// In worlds that have roles, mostly one that nobody had before: whose mail a role's is, others judge.
+    fn role(&mut self) -> Option<RoleWanted> {
+        if self.world.policy.roles.is_empty() || self.world.random.per_mille(200) {
+            return None;
+        }
+        self.roles += 1;
+        let span = self.world.random.pick(&Span::ALL)?.word();
+        let name = format!("{span}-{}", self.roles).parse().ok()?;
+        Some(RoleWanted { name, declared: None, sets_restart: false })
     }
 
     /// Makes it an agent CLI, with a prompt or not, with a conversation that is there or not.
@@ -382,6 +337,11 @@ impl Explorer {
             false => Command::Report { phase, summary: None },
         };
         self.ask(Caller::Agent(agent), command);
+    }
+
+    /// Whether the next session is to have a new conversation.
+    fn is_fresh(&mut self) -> bool {
+        self.world.random.per_mille(200)
     }
 
     /// Mostly an agent and somebody below it; else it has to be refused.
@@ -453,7 +413,7 @@ pub fn launch(word: &str) -> Launch {
         argv: vec![word.into()],
         dir: "/".into(),
         env_names: Vec::new(),
-        project: "/".into(),
+        project: "/.git".into(),
         options: Options::default(),
     }
 }

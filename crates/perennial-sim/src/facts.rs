@@ -140,9 +140,14 @@ impl World {
         let is_answerable = daemon.supervisor.is_answerable(agent, number, &fact);
         self.ledger.is_blurred |= is_late;
         let is_kernels = fact.origin == Origin::Kernel;
+        let announces = matches!(fact.seen, Seen::CompactionAnnounced { .. });
         let at_turn_end = fact.by_core_time(self.machine.behind).goes_on_by(self.now);
         self.hears(life, agent, number, fact);
-        if is_answerable || at_turn_end {
+        if announces {
+            let waiter = self.new_waiter();
+            self.hooks.insert(waiter, HookCall { agent, number, called_at, at_turn_end });
+            self.reach(life, Input::Hold { waiter, agent });
+        } else if is_answerable || at_turn_end {
             let waiter = self.new_waiter();
             self.hooks.insert(waiter, HookCall { agent, number, called_at, at_turn_end });
             self.reach(life, Input::Offer { waiter, agent, number, at_turn_end });
@@ -224,7 +229,7 @@ impl World {
                 }
                 id.to_string()
             }
-            Content::Round { .. } => id.to_string(),
+            Content::Round { .. } | Content::Handoff { .. } => id.to_string(),
             Content::Typed { .. } => return,
         };
         self.write(agent, number, Seen::Added { text });

@@ -43,6 +43,10 @@ pub struct Faults {
     pub claim_lost_odds: u64,
     /// The group carries only some of what is queued.
     pub small_group_odds: u64,
+    /// No answer comes of a snapshot …
+    pub snapshot_lost_odds: u64,
+    /// … or it takes longer than anybody waits.
+    pub snapshot_late_odds: u64,
 }
 
 impl Faults {
@@ -69,6 +73,8 @@ impl Faults {
             written_odds: 0,
             claim_lost_odds: 0,
             small_group_odds: 0,
+            snapshot_lost_odds: 0,
+            snapshot_late_odds: 0,
         }
     }
 
@@ -87,6 +93,8 @@ impl Faults {
             crash_odds: sometimes(15),
             claim_lost_odds: sometimes(500),
             small_group_odds: sometimes(300),
+            snapshot_lost_odds: sometimes(200),
+            snapshot_late_odds: sometimes(300),
             written_odds: 500,
             late_micros: 0..30_000_000,
             ..Faults::none()

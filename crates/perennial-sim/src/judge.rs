@@ -14,19 +14,29 @@
 //! - JU8  What is recorded of a session is about the one that lives.
 //! - JU10 No chain of parents is a circle.
 //! - JU12 By its own word an agent is buried only after it asked, not in a turn, and no session follows (`promise`).
+//! - JU15 A handoff is asked of a session that runs, is complete once, and ends (`handoff`).
+//! - JU13 Checkpoints of an agent are numbered without gaps.
+//! - JU16 An escalation is told step by step, and ends when somebody sees it (`escalation`).
+//! - JU17 `clean` removes nothing that anybody needs (`cleaning`).
+//! - JU18 A session of an agent CLI that ended, or was asked to, is told of by a checkpoint.
 //! - JU9  A start that a suspended machine could not see gets its time back.
 
 mod account;
+mod cleaning;
+mod escalation;
 mod exit;
+mod handoff;
 mod promise;
 mod restart;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use perennial_core::conversation::Opening;
 use perennial_core::event::{AgentEvent, Birth, Event, Move, NodeEvent, What};
 use perennial_core::id::{AgentId, BootId, SessionNumber};
 use perennial_core::reason::{Finding, Witness};
+use perennial_core::snapshot::SnapshotEvent;
 use perennial_core::state::{Cause, State};
 use perennial_core::time::Time;
 
@@ -46,6 +56,8 @@ const STARTING_AT_ONCE: usize = 2;
 pub struct Judge {
     accounts: BTreeMap<AgentId, Account>,
     boot: Option<BootId>,
+    pub escalations: escalation::Escalations,
+    pub cleaning: cleaning::Cleaning,
 }
 
 /// A verdict: nothing to say, or what is broken.
@@ -58,7 +70,25 @@ pub fn broken(property: &'static str, what: impl Into<String>) -> Verdict {
 impl World {
     /// Holds one committed append against the rules.
     pub fn judge_append(&mut self, events: &[Event]) {
-        if let Err(found) = self.judge.append(events) {
+        let society = match self.ledger.is_forgetful {
+            // What can't be read may be a step of an escalation.
+            true => Ok(()),
+            false => self.judge.escalations_follow(events),
+        };
+        let society = society.and_then(|()| self.judge.cleaning_follows(events));
+        if let Err(found) = society.and_then(|()| self.judge.append(events)) {
+            self.broken(found.property, || found.what);
+        }
+    }
+}
+
+impl World {
+    /// JU16, when nothing is under way.
+    pub fn check_escalations(&mut self, is_everybody_buried: bool) {
+        if self.ledger.is_forgetful {
+            return;
+        }
+        if let Err(found) = self.judge.escalations_at_rest(self.now, is_everybody_buried) {
             self.broken(found.property, || found.what);
         }
     }
@@ -126,9 +156,14 @@ impl Judge {
         match event {
             AgentEvent::RoleTaken { .. } | AgentEvent::RoleLeft { .. } => Ok(()),
             AgentEvent::LegacyLeft { .. } | AgentEvent::RoundPassed { .. } => Ok(()),
-            AgentEvent::Snapshot(_) => Ok(()),
+            AgentEvent::Snapshot(event) => snapshot(account, id, event),
+            AgentEvent::Handoff(event) => account.handoff(id, event, at),
+            AgentEvent::Checkpoint(event) => account.checkpointed(id, event),
+            AgentEvent::Rest(_) => Ok(()),
             AgentEvent::BurialAsked { .. } => account.asks_for_burial(id),
-            AgentEvent::Hatched(_) | AgentEvent::PhaseReported { .. } => Ok(()),
+            AgentEvent::Hatched(_) | AgentEvent::PhaseReported { .. } | AgentEvent::Work(_) => {
+                Ok(())
+            }
             AgentEvent::Rehomed { .. } | AgentEvent::Summarised { .. } => Ok(()),
             AgentEvent::SettingsChanged { settings, .. } => {
                 account.set(settings);
@@ -144,22 +179,17 @@ impl Judge {
                 self.moved(id, moved, at)
             }
             AgentEvent::SessionWanted { number, opening } => {
-                account.may_begin(id, *number, "wanted")?;
-                account.opens_by_policy(id, opening)?;
-                account.wanted(*number, opening);
-                Ok(())
+                session_wanted(account, id, *number, opening)
             }
             AgentEvent::SessionFound { number, .. } => account.found(id, *number, at),
             AgentEvent::SessionStarting { number, limit } => {
-                account.may_begin(id, *number, "starting")?;
-                if *limit != START_LIMIT {
-                    return broken("JU9: a start has 90 s", format!("{} {limit:?}", id.0));
-                }
-                account.starting(at);
+                session_starting(account, id, (*number, *limit), at)?;
                 self.line_holds(id)
             }
             AgentEvent::SessionRunning { number, .. } => {
-                account.is_live(id, *number, event).map(|()| account.running_at = Some(at))
+                account.is_live(id, *number, event)?;
+                account.running_at = Some(at);
+                account.runs_after_handoff(id)
             }
             AgentEvent::SessionEnding { number, .. } => {
                 account.is_live(id, *number, event)?;
@@ -198,6 +228,7 @@ impl Judge {
         account.may_move(id, moved)?;
         account.keeps_time(id, moved, at)?;
         account.follows_policy(id, moved, at)?;
+        account.handoff_moved(id, moved)?;
         account.moved(moved, at);
         // Whoever comes back from the cemetery would bring its name along.
         if moved.to == State::Dead { Ok(()) } else { self.name_is_its_own(id) }
@@ -205,7 +236,7 @@ impl Judge {
 
     /// JU7
     fn caller_may(&self, id: AgentId, moved: &Move) -> Verdict {
-        let (Finding::Asked(verb), Witness::Agent(caller)) =
+        let (Finding::Asked(verb) | Finding::AskedFresh(verb), Witness::Agent(caller)) =
             (&moved.evidence.fact, moved.evidence.witness)
         else {
             return Ok(());
@@ -214,6 +245,11 @@ impl Judge {
             return self.accounts.get(&id).map_or(Ok(()), |account| account.may_be_buried(id));
         }
         let is_verb = matches!(moved.cause, Cause::Stop | Cause::Wake | Cause::Restarted);
+        // Of itself, or of those below it.
+        if moved.cause == Cause::HandoffAsked && caller == id {
+            return Ok(());
+        }
+        let is_verb = is_verb || moved.cause == Cause::HandoffAsked;
         if is_verb && (self.is_ancestor(caller, id) || !self.knows_ancestors(id)) {
             return Ok(());
         }
@@ -323,6 +359,29 @@ impl Judge {
         }
     }
 
+    /// X10
+    pub fn waits_for_no_snapshot(&self, id: AgentId) -> Verdict {
+        match self.accounts.get(&id) {
+            Some(account) if account.wishes.holds_back() && !account.has_gap => {
+                broken("X10: a session waits for its snapshot", format!("{}", id.0))
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// X11. What can't be read may have been the wish, or its end.
+    pub fn has_wish(&self, id: AgentId) -> bool {
+        let account = self.accounts.get(&id).filter(|account| !account.has_gap);
+        account.is_some_and(|account| account.wishes.is_standing())
+    }
+
+    /// JU18. Of whoever is in the cemetery nothing more is recorded, and a bare command has no work that could be told.
+    pub fn owes_checkpoint(&self, id: AgentId) -> bool {
+        let is_told =
+            |account: &&Account| !account.has_gap && !account.is_bare && !account.is_in_cemetery();
+        self.accounts.get(&id).filter(is_told).is_some_and(|account| account.owes_checkpoint)
+    }
+
     /// JU3, JU4: a program begins on the machine; may it?
     pub fn executes(&self, id: AgentId, number: SessionNumber) -> Verdict {
         match self.accounts.get(&id) {
@@ -330,4 +389,38 @@ impl Judge {
             None => Ok(()),
         }
     }
+}
+
+fn snapshot(account: &mut Account, id: AgentId, event: &SnapshotEvent) -> Verdict {
+    if let SnapshotEvent::Taken(taken) = event {
+        account.handoff.snapshots = taken.number;
+    }
+    account.wishes(id, event)
+}
+
+fn session_wanted(
+    account: &mut Account,
+    id: AgentId,
+    number: SessionNumber,
+    opening: &Opening,
+) -> Verdict {
+    account.may_begin(id, number, "wanted")?;
+    account.opens_by_policy(id, opening)?;
+    account.opens_after_handoff(id, opening)?;
+    account.wanted(number, opening);
+    Ok(())
+}
+
+fn session_starting(
+    account: &mut Account,
+    id: AgentId,
+    (number, limit): (SessionNumber, Duration),
+    at: Time,
+) -> Verdict {
+    account.may_begin(id, number, "starting")?;
+    if limit != START_LIMIT {
+        return broken("JU9: a start has 90 s", format!("{} {limit:?}", id.0));
+    }
+    account.starting(at);
+    Ok(())
 }

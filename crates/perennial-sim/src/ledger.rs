@@ -96,6 +96,7 @@ impl World {
             self.broken("time never decreases", || format!("{event:?}"));
         }
         self.ledger.last_at = event.at;
+        self.check_rest_of(event);
         match &event.what {
             What::Node(_, NodeEvent::DaemonStarted { epoch, .. }) => {
                 if *epoch <= self.ledger.record.epoch() {
@@ -163,14 +164,18 @@ impl World {
             | AgentEvent::ClockPassed { .. }
             | AgentEvent::ClockTold { .. }
             | AgentEvent::PhaseReported { .. }
+            | AgentEvent::Work(_)
             | AgentEvent::Renamed { .. }
             | AgentEvent::RoleTaken { .. }
             | AgentEvent::RoleLeft { .. }
             | AgentEvent::Summarised { .. }
             | AgentEvent::LegacyLeft { .. }
             | AgentEvent::Snapshot(_)
+            | AgentEvent::Handoff(_)
+            | AgentEvent::Checkpoint(_)
             | AgentEvent::RoundPassed { .. }
             | AgentEvent::BurialAsked { .. }
+            | AgentEvent::Rest(_)
             | AgentEvent::SettingsChanged { .. }
             | AgentEvent::PutOff { .. } => {}
         }
@@ -340,13 +345,17 @@ fn agrees(agent: &Agent) -> bool {
     };
     let ending_or_over = matches!(session.phase, Phase::Ending(_) | Phase::Ended);
     match agent.state {
-        State::Hatching => matches!(session.phase, Phase::Starting | Phase::Running),
+        // At the operator's limit it waits in line.
+        State::Hatching => {
+            matches!(session.phase, Phase::Wanted | Phase::Starting | Phase::Running)
+        }
         State::Waking => !session.is_over(),
         // A hook may be faster than the word of the holder.
         State::Working | State::Waiting if !agent.launch.is_bare() => {
             matches!(session.phase, Phase::Starting | Phase::Running)
         }
-        State::Working | State::Waiting | State::HandingOff => session.phase == Phase::Running,
+        State::HandingOff => matches!(session.phase, Phase::Running | Phase::Ending(_)),
+        State::Working | State::Waiting => session.phase == Phase::Running,
         State::Crashed => ending_or_over && agent.until.is_some(),
         State::Sleeping | State::Hibernating | State::Frozen | State::Dead | State::Expired => {
             ending_or_over

@@ -13,7 +13,7 @@
 //!   typed into a dialog, as far as the journal knew.
 //! - P5  What is over is over, and nothing is left for those who are buried.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use perennial_core::command::Command;
 use perennial_core::conversation::ConversationId;
@@ -41,6 +41,10 @@ pub struct Mails {
     count: u128,
     all: BTreeMap<MessageId, Account>,
     acknowledged: Vec<MessageId>,
+    /// What went on to a role: judged no more.
+    forwarded: BTreeSet<MessageId>,
+    /// What sessions were asked that hand off.
+    handoffs: BTreeSet<MessageId>,
     pub sent: u64,
     pub seen: u64,
     /// Typed behind another one of the same list.
@@ -76,6 +80,11 @@ impl Mails {
         self.all.contains_key(&id)
     }
 
+    /// Whether a prompt of it is recognised by the ids that stand in it.
+    pub fn is_known_by_id(&self, id: MessageId) -> bool {
+        self.is_mail(id) || self.handoffs.contains(&id)
+    }
+
     /// Whether the journal has it as offered to this session.
     pub fn is_offered(&self, id: MessageId, agent: AgentId, number: SessionNumber) -> bool {
         let mail = self.all.get(&id).filter(|mail| mail.to.agent() == Some(agent));
@@ -98,11 +107,15 @@ impl Mails {
 impl World {
     /// The ids that stand in a prompt.
     pub fn mentions(&self, prompt: &[MessageId]) -> Vec<MessageId> {
-        prompt.iter().copied().filter(|id| self.mails.is_mail(*id)).collect()
+        prompt.iter().copied().filter(|id| self.mails.is_known_by_id(*id)).collect()
     }
 
     /// Holds an event about a mail against what was recorded before it, and the truth; returns whether it is one.
     pub fn check_mail(&mut self, id: MessageId, event: &MessageEvent, at: Time) -> bool {
+        if let MessageEvent::Recorded { content: Content::Handoff { .. }, .. } = event {
+            self.mails.handoffs.insert(id);
+            return false;
+        }
         if let MessageEvent::Recorded { to, content: Content::Mail(_), .. } = event {
             let account = Account {
                 to: to.clone(),
@@ -117,6 +130,9 @@ impl World {
             if self.mails.all.insert(id, account).is_some() {
                 self.broken("P5: a mail is recorded once", || id.to_string());
             }
+            return true;
+        }
+        if self.mails.forwarded.contains(&id) {
             return true;
         }
         let Some(known) = self.mails.all.get(&id).cloned() else { return false };
@@ -135,8 +151,15 @@ impl World {
             MessageEvent::Seen { .. } if known.lines.is_empty() => {
                 self.broken("P1: what is seen stands there", || id.to_string());
             }
-            MessageEvent::Forwarded { .. } => {
+            MessageEvent::Forwarded { .. } if self.policy.roles.is_empty() => {
                 self.broken("P5: there are no roles here", || id.to_string());
+            }
+            // A role's mail is judged by the tests of the core: from here on nothing is said of it.
+            MessageEvent::Forwarded { .. } => {
+                self.mails.all.remove(&id);
+                self.mails.acknowledged.retain(|known| *known != id);
+                self.mails.forwarded.insert(id);
+                return true;
             }
             MessageEvent::Entered { .. }
             | MessageEvent::Held { .. }

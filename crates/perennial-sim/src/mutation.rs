@@ -3,22 +3,21 @@
 //!
 //! They act in the simulation's own wrapper, never in the real code.
 
+mod outputs;
+
 use std::time::Duration;
 
 use perennial_core::authority::Caller;
 use perennial_core::command::{Command, Request};
 use perennial_core::conversation::Followed;
-use perennial_core::effect::{Action, Effect};
 use perennial_core::entity::Entity;
-use perennial_core::event::Event;
 use perennial_core::exit::Exit;
 use perennial_core::fact::{Fact, Origin, Seen};
 use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::message::{Content, Held, Message, MessageState, Outcome, Trace};
 use perennial_core::observation::{Observation, Report};
 use perennial_core::state::State;
-use perennial_engine::supervisor::{Input, Output, Reply, Waiter};
-use perennial_store::Batch;
+use perennial_engine::supervisor::{Input, Waiter};
 
 use crate::daemon::Life;
 use crate::world::{Happening, World};
@@ -354,86 +353,14 @@ impl World {
             self.after(until.since(self.now), Happening::Reaches { life, input });
         }
     }
-
-    /// What a broken daemon carries out.
-    pub fn mutated_outputs(
-        &mut self,
-        life: Life,
-        waiter: Option<Waiter>,
-        outputs: Vec<Output>,
-    ) -> Vec<Output> {
-        match self.mutation {
-            Some(Mutation::ActBeforeDurable) => self.act_early(life, outputs),
-            Some(Mutation::AnswerBeforeDurable) => {
-                let queued = outputs.iter().any(|o| matches!(o, Output::Append { .. }));
-                let early = waiter.filter(|_| queued);
-                let answer = early.map(|waiter| Output::Answer { waiter, answer: Ok(Vec::new()) });
-                outputs.into_iter().chain(answer).collect()
-            }
-            Some(Mutation::HookBeforeDurable) => {
-                let hook = waiter.filter(|waiter| self.hooks.contains_key(waiter));
-                let early = hook.and_then(|waiter| answered_early(waiter, &outputs));
-                outputs.into_iter().chain(early).collect()
-            }
-            Some(Mutation::EndedWhenAsked) => {
-                for output in &outputs {
-                    self.believe_ended(life, output);
-                }
-                outputs
-            }
-            Some(_) | None => outputs,
-        }
-    }
-
-    fn believe_ended(&mut self, life: Life, output: &Output) {
-        if let Output::Carry(Effect::Session(effect)) = output
-            && matches!(effect.action, Action::End(_))
-        {
-            let (agent, number) = (effect.agent, effect.number);
-            let report = Report::Exited(Exit::Code(0));
-            let input = Input::Observed(Observation::Session { agent, number, report });
-            self.hop(Happening::Reaches { life, input });
-        }
-    }
-
-    fn act_early(&self, life: Life, outputs: Vec<Output>) -> Vec<Output> {
-        let mut early = Vec::new();
-        for output in outputs {
-            let effects = match &output {
-                Output::Append { batch, .. } => self.early_effects(life, batch),
-                Output::Answer { .. }
-                | Output::Reply { .. }
-                | Output::Carry(_)
-                | Output::Silent { .. }
-                | Output::Committed { .. } => Vec::new(),
-            };
-            early.push(output);
-            early.extend(effects);
-        }
-        early
-    }
-
-    fn early_effects(&self, life: Life, batch: &Batch) -> Vec<Output> {
-        let Some(daemon) = self.daemon(life) else {
-            return Vec::new();
-        };
-        let mut fleet = daemon.supervisor.fleet().clone();
-        let pending = daemon.pending.iter().flat_map(|(_, events)| events);
-        let fresh: Vec<&Event> = batch.entries.iter().flat_map(|entry| &entry.events).collect();
-        for event in pending.chain(fresh.iter().copied()) {
-            fleet.evolve(event);
-        }
-        let touched = fresh.iter().flat_map(|event| fleet.clone().evolve(event));
-        let effects = touched.flat_map(|entity| fleet.plan(&entity, self.now).effects);
-        effects.map(Output::Carry).collect()
-    }
 }
 
 /// The order of an agent, as if a person had given it.
 fn by_a_person(request: Request) -> Request {
     let is_agent = matches!(request.caller, Caller::Agent(_));
-    let is_verb =
-        matches!(request.command, Command::Stop(_) | Command::Wake(_) | Command::Restart(_));
+    use Command::{Restart, RestartFresh, Stop, Wake, WakeFresh};
+    let gives = matches!(request.command, Wake(_) | Restart(_) | WakeFresh(_) | RestartFresh(_));
+    let is_verb = gives || matches!(request.command, Stop(_));
     let caller = if is_agent && is_verb { Caller::Person } else { request.caller };
     Request { caller, ..request }
 }
@@ -441,20 +368,6 @@ fn by_a_person(request: Request) -> Request {
 /// Whether a text could not be typed.
 fn is_held(report: &Observation) -> bool {
     matches!(report, Observation::Delivered { outcome: Outcome::Held(_), .. })
-}
-
-/// The answer to a hook with what is being appended.
-fn answered_early(waiter: Waiter, outputs: &[Output]) -> Option<Output> {
-    let appended = outputs.iter().find_map(|output| match output {
-        Output::Append { batch, .. } => Some(batch),
-        Output::Answer { .. }
-        | Output::Reply { .. }
-        | Output::Carry(_)
-        | Output::Silent { .. }
-        | Output::Committed { .. } => None,
-    })?;
-    let offered = appended.entries.iter().filter_map(|entry| entry.stream.message()).collect();
-    Some(Output::Reply { waiter, with: Reply::Texts(offered) })
 }
 
 /// The harness is taken to have told of a text that was offered.
@@ -488,6 +401,10 @@ fn exit_of(observation: &Observation) -> Option<Exit> {
         | Observation::ReminderDue { .. }
         | Observation::Delivered { .. }
         | Observation::Job { .. }
+        | Observation::Kept { .. }
+        | Observation::Snapshots { .. }
+        | Observation::Composed { .. }
+        | Observation::Spent { .. }
         | Observation::Due { .. }
         | Observation::Started { .. }
         | Observation::Outranked { .. }

@@ -96,12 +96,16 @@ impl World {
             | Command::StopAll
             | Command::Wake(_)
             | Command::Restart(_)
+            | Command::WakeFresh(_)
+            | Command::RestartFresh(_)
             | Command::Set(_)
             | Command::Rename { .. }
             | Command::Bury { .. }
             | Command::Prune { .. }
             | Command::Clean { .. }
             | Command::Snapshot(_)
+            | Command::Handoff(_)
+            | Command::Checkpoint(_)
             | Command::Post { .. }
             | Command::Leave { .. }
             | Command::SpawnChild(..)

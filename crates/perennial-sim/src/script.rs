@@ -12,6 +12,7 @@ use perennial_core::authority::Caller;
 use perennial_core::command::{Command, Spawn};
 use perennial_core::exit::Exit;
 use perennial_core::id::AgentId;
+use perennial_core::launch::Launch;
 use perennial_core::name::BadName;
 use perennial_core::observation::Observation;
 use perennial_core::restart::Restart;
@@ -190,6 +191,8 @@ impl Stage {
             ["stop", who] => Command::Stop((*who).into()),
             ["wake", who] => Command::Wake((*who).into()),
             ["restart", who] => Command::Restart((*who).into()),
+            ["wake", who, "--fresh"] => Command::WakeFresh((*who).into()),
+            ["restart", who, "--fresh"] => Command::RestartFresh((*who).into()),
             ["rename", who, name] => Command::Rename { target: (*who).into(), name: name.parse()? },
             ["bury", who, summary @ ..] => {
                 Command::Bury { target: (*who).into(), summary: Some(summary.join(" ")) }
@@ -216,7 +219,8 @@ impl Stage {
             name: if name == "-" { None } else { Some(name.parse()?) },
             role: None,
             parent: None,
-            launch: launch("program"),
+            // In no work tree: these stories are about sessions.
+            launch: Launch { project: "/".to_owned(), ..launch("program") },
             restart: Restart::default(),
             conversation: None,
             situations: Vec::new(),

@@ -39,6 +39,7 @@ impl World {
         self.clear_drafts();
         self.run(MINUTE);
         self.check_no_dialog();
+        self.check_line();
         self.prompt_everybody();
         self.run(REST);
         self.check_rest("settled", |_| true);
@@ -54,6 +55,8 @@ impl World {
         self.check_no_mail_lost(quiet_since);
         self.check_jobs();
         self.check_tasks();
+        self.check_escalations(false);
+        self.check_task_wakes();
         self.insist(Command::StopAll);
         self.run(MINUTE);
         let asleep = |agent: &Agent| !matches!(agent.state, State::Working | State::Waiting);
@@ -71,6 +74,7 @@ impl World {
         self.check_rest("buried", |agent| agent.state == State::Dead);
         self.check_all_returned();
         self.check_all_mail_returned();
+        self.check_escalations(true);
     }
 
     /// Nobody but the operator gets those on.
@@ -100,7 +104,7 @@ impl World {
         }
     }
 
-    fn start_anew(&mut self) {
+    pub fn start_anew(&mut self) {
         let lives: Vec<_> = self.daemons.iter().map(|daemon| daemon.life).collect();
         for life in lives {
             self.crash_daemon(life);
@@ -141,6 +145,12 @@ impl World {
             if !self.is_at_rest(&agent) || !as_asked(&agent) {
                 let line = crate::words::agent(&agent, self.now);
                 self.broken("5: no stuck state", || format!("{when}: {line}"));
+            }
+            if self.judge.has_wish(agent.id) || agent.keeping.is_some() {
+                self.broken("X11: every wish ends", || format!("{when}: {}", agent.id.0));
+            }
+            if self.judge.owes_checkpoint(agent.id) {
+                self.broken("JU18: no checkpoint is lost", || format!("{when}: {}", agent.id.0));
             }
             self.check_nothing_left(&agent, when);
         }

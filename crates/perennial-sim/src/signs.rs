@@ -7,11 +7,13 @@ use perennial_core::agent::{Agent, DIALOG_AFTER};
 use perennial_core::context::Threshold;
 use perennial_core::conversation::{ConversationId, Opening, Turn};
 use perennial_core::event::{AgentEvent, Move};
+use perennial_core::handoff::HandoffEvent;
 use perennial_core::id::{AgentId, MessageId, SessionNumber};
-use perennial_core::reason::{Reason, Witness};
+use perennial_core::reason::{Finding, Reason, Witness};
 use perennial_core::restart::CHURN_LIMIT;
 use perennial_core::session::Phase;
 use perennial_core::state::{Cause, Roster, State};
+use perennial_core::succession::Afresh;
 use perennial_core::time::Time;
 
 use crate::cli::{Cli, Mode, Window, sample};
@@ -32,6 +34,10 @@ pub struct Talk {
     windows: u64,
     /// How many of them in each conversation, after its first.
     begun: BTreeMap<ConversationId, u64>,
+    /// How often each of them was compacted, by symptoms.
+    compacted: BTreeMap<ConversationId, u64>,
+    /// Somebody asked for a new conversation, and no session has begun one since.
+    is_fresh: bool,
 }
 
 impl World {
@@ -41,7 +47,10 @@ impl World {
             AgentEvent::SessionWanted { opening, .. } => self.check_opening(agent, opening),
             AgentEvent::ConversationFollowed { number, conversation, how } => {
                 self.check_followed(agent, *number, conversation);
+                let opening = agent.session.as_ref().map(|session| &session.opening);
+                let is_new = matches!(opening, Some(Opening::Fresh(_) | Opening::Anew { .. }));
                 let talk = self.talk(agent.id);
+                talk.is_fresh &= !is_new;
                 talk.conversation = Some(conversation.clone());
                 talk.known.insert(conversation.clone());
                 if how.begins_a_window() {
@@ -61,6 +70,7 @@ impl World {
                     self.broken("C1: only what has passed is told", || format!("{threshold:?}"));
                 }
             }
+            AgentEvent::Handoff(event) => self.check_symptom(agent.id, event),
             AgentEvent::SessionProgressed { .. } if agent.launch.is_bare() => {
                 self.broken("a bare command shows nothing", || format!("{event:?}"));
             }
@@ -68,6 +78,7 @@ impl World {
             | AgentEvent::HoldLifted { .. }
             | AgentEvent::SessionProgressed { .. }
             | AgentEvent::PhaseReported { .. }
+            | AgentEvent::Work(_)
             | AgentEvent::Hatched(_)
             | AgentEvent::Rehomed { .. }
             | AgentEvent::Moved(_)
@@ -82,8 +93,10 @@ impl World {
             | AgentEvent::Summarised { .. }
             | AgentEvent::LegacyLeft { .. }
             | AgentEvent::Snapshot(_)
+            | AgentEvent::Checkpoint(_)
             | AgentEvent::RoundPassed { .. }
             | AgentEvent::BurialAsked { .. }
+            | AgentEvent::Rest(_)
             | AgentEvent::SettingsChanged { .. }
             | AgentEvent::PutOff { .. } => {}
         }
@@ -102,6 +115,24 @@ impl World {
         if recorded > truth && is_dated && !self.is_astray(id) {
             self.broken("H9: a compaction begins a window once", || {
                 format!("{}: {recorded} in {conversation}, truth {truth}", id.0)
+            });
+        }
+    }
+
+    /// H24: compactions are recorded no more often than there were any.
+    fn check_symptom(&mut self, id: AgentId, event: &HandoffEvent) {
+        let HandoffEvent::Symptom { symptom, .. } = event else { return };
+        let talk = self.talk(id);
+        let known = talk.conversation.clone().filter(|_| symptom.is_compaction());
+        let Some(conversation) = known else { return };
+        let counted = talk.compacted.entry(conversation.clone()).or_default();
+        *counted += 1;
+        let (counted, truth) = (*counted, self.machine.conversations.get(&conversation));
+        let truth = truth.map_or(0, |window| window.begun);
+        let is_dated = self.machine.behind.is_zero();
+        if counted > truth && is_dated && !self.is_astray(id) {
+            self.broken("H24: a compaction is a symptom once", || {
+                format!("{}: {counted} in {conversation}, truth {truth}", id.0)
             });
         }
     }
@@ -134,13 +165,26 @@ impl World {
             Opening::Bare => agent.launch.is_bare(),
             Opening::Fresh(new) => {
                 let unused = !self.machine.conversations.contains_key(new);
-                !agent.launch.is_bare() && unused && (talk.conversation.is_none() || is_futile)
+                let is_wanted = is_futile || talk.is_fresh;
+                !agent.launch.is_bare() && unused && (talk.conversation.is_none() || is_wanted)
+            }
+            Opening::Anew { conversation: new, turn, why } => {
+                let unused = !self.machine.conversations.contains_key(new);
+                let recorded = talk.turn.unwrap_or(Turn::Over);
+                let is_wanted = match why {
+                    Afresh::Asked => talk.is_fresh,
+                    Afresh::Handoff => agent.succession.afresh == Some(Afresh::Handoff),
+                    Afresh::Churn => is_futile,
+                    Afresh::Thrash => agent.succession.afresh == Some(Afresh::Thrash),
+                };
+                unused && talk.conversation.is_some() && *turn == recorded && is_wanted
             }
             // The owner's own, as it was left.
             Opening::Resume { .. } if is_first => !agent.launch.is_bare(),
             Opening::Resume { conversation, turn } => {
                 let recorded = talk.turn.unwrap_or(Turn::Over);
-                talk.conversation.as_ref() == Some(conversation) && *turn == recorded
+                let is_current = talk.conversation.as_ref() == Some(conversation);
+                is_current && *turn == recorded && !talk.is_fresh
             }
         };
         if !right {
@@ -207,6 +251,8 @@ impl World {
     /// hangs is ended for it.
     pub fn check_turn(&mut self, agent: &Agent, moved: &Move, at: Time) {
         let is_ending = agent.session.as_ref().is_some_and(|s| matches!(s.phase, Phase::Ending(_)));
+        let is_asked_fresh = matches!(moved.evidence.fact, Finding::AskedFresh(_));
+        self.talk(agent.id).is_fresh |= is_asked_fresh;
         match (moved.to, moved.cause) {
             (State::Working, _) => self.talk(agent.id).turn = Some(Turn::Open),
             (State::Waiting, Cause::TurnEnded) => {

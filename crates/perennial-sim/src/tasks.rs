@@ -48,6 +48,8 @@ impl World {
             TaskEvent::Added { .. }
             | TaskEvent::Queued { .. }
             | TaskEvent::Taken { .. }
+            | TaskEvent::Continued { .. }
+            | TaskEvent::Counted { .. }
             | TaskEvent::Noted { .. }
             | TaskEvent::Stepped { .. }
             | TaskEvent::Blocked { .. }

@@ -49,7 +49,7 @@ pub struct Attempt {
 fn attempt_of(delivery: &Delivery) -> Attempt {
     let Delivery { message, attempt, typing, .. } = delivery;
     let prompt = match typing {
-        Typing::Text(_) | Typing::Round(_) => vec![*message],
+        Typing::Text(_) | Typing::Round(_) | Typing::Handoff(_) => vec![*message],
         Typing::Mails { mails, .. } => mails.iter().map(|mail| mail.message).collect(),
     };
     Attempt { id: DeliveryId { message: *message, attempt: *attempt }, prompt }
@@ -213,7 +213,7 @@ impl World {
     /// What a prompt with this text is recognised by.
     fn print(&self, prompt: &[MessageId]) -> Option<Fingerprint> {
         let first = *prompt.first()?;
-        if self.mails.is_mail(first) { Some(WORDS) } else { self.texts.fingerprint(first) }
+        if self.mails.is_known_by_id(first) { Some(WORDS) } else { self.texts.fingerprint(first) }
     }
 
     /// The model has a prompt; the line about it is written soon, or with the turn's end.

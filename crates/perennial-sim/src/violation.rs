@@ -18,7 +18,7 @@ pub struct Violation {
     pub trace: Vec<String>,
 }
 
-/// So many lines of the story are shown.
+/// At most this many lines of the story are shown.
 const SHOWN_LINES: usize = 60;
 
 impl fmt::Display for Violation {

@@ -1,10 +1,13 @@
 //! Events and agents as people read them, in traces and in the scripts' output.
 
 use perennial_core::agent::Agent;
+use perennial_core::checkpoint::CheckpointEvent;
 use perennial_core::conversation::{Opening, Turn};
 use perennial_core::event::{AgentEvent, ClaimEvent, Event, NodeEvent, What};
 use perennial_core::session::Phase;
+use perennial_core::snapshot::SnapshotEvent;
 use perennial_core::time::Time;
+use perennial_core::work::WorkEvent;
 
 use crate::program::ExitWords;
 use crate::span;
@@ -58,6 +61,27 @@ pub fn is_daemon_stopped(event: &Event) -> bool {
     matches!(event.what, What::Node(_, NodeEvent::DaemonStopped { .. }))
 }
 
+fn turn_words(turn: Turn) -> &'static str {
+    match turn {
+        Turn::Over => "idle",
+        Turn::Open => "in the middle of a turn",
+        Turn::Stopped => "stopped in a turn",
+    }
+}
+
+fn opened(opening: &Opening) -> String {
+    match opening {
+        Opening::Bare => String::new(),
+        Opening::Fresh(conversation) => format!(", anew as {conversation}"),
+        Opening::Anew { conversation, turn, why } => {
+            format!(", to go on {} as {conversation}, {}", turn_words(*turn), why.word())
+        }
+        Opening::Resume { conversation, turn } => {
+            format!(", to resume {conversation} {}", turn_words(*turn))
+        }
+    }
+}
+
 pub fn agent_event(event: &AgentEvent, at: Time) -> String {
     match event {
         AgentEvent::Hatched(birth) => {
@@ -74,20 +98,9 @@ pub fn agent_event(event: &AgentEvent, at: Time) -> String {
         }
         AgentEvent::Held(hold) => format!("held for {}", hold.held_for.word()),
         AgentEvent::HoldLifted { .. } => "hold lifted".into(),
-        AgentEvent::SessionWanted { number, opening } => match opening {
-            Opening::Bare => format!("session {number} wanted"),
-            Opening::Fresh(conversation) => {
-                format!("session {number} wanted, anew as {conversation}")
-            }
-            Opening::Resume { conversation, turn } => {
-                let turn = match turn {
-                    Turn::Over => "idle",
-                    Turn::Open => "in the middle of a turn",
-                    Turn::Stopped => "stopped in a turn",
-                };
-                format!("session {number} wanted, to resume {conversation} {turn}")
-            }
-        },
+        AgentEvent::SessionWanted { number, opening } => {
+            format!("session {number} wanted{}", opened(opening))
+        }
         AgentEvent::SessionStarting { number, .. } => format!("session {number} starting"),
         AgentEvent::SessionRunning { number, .. } => format!("session {number} running"),
         AgentEvent::SessionEnding { number, pace } => format!("session {number} ending, {pace:?}"),
@@ -107,21 +120,31 @@ pub fn agent_event(event: &AgentEvent, at: Time) -> String {
             format!("session {number} was told of {} %", threshold.percent())
         }
         AgentEvent::PhaseReported { phase } => format!("reports {}", phase.word()),
+        AgentEvent::Work(event) => match &**event {
+            WorkEvent::PhaseFound { phase, indicator, .. } => {
+                format!("is in {} ({})", phase.word(), indicator.word())
+            }
+        },
         AgentEvent::Renamed { name } => format!("renamed {name}"),
         AgentEvent::RoleTaken { role, .. } => format!("takes the role {role}"),
         AgentEvent::RoleLeft { .. } => "leaves its role".to_owned(),
         AgentEvent::SettingsChanged { settings, .. } => format!("set {settings:?}"),
         AgentEvent::LegacyLeft { kind, .. } => format!("leaves a {}", kind.word()),
-        AgentEvent::Snapshot(_) => "has a snapshot taken or restored".to_owned(),
+        AgentEvent::Snapshot(event) => snapshot(event).to_owned(),
+        AgentEvent::Handoff(event) => format!("handoff: {event:?}"),
+        AgentEvent::Checkpoint(event) => match &**event {
+            CheckpointEvent::Taken(taken) => {
+                format!("has checkpoint {} taken: {}", taken.number, taken.why.word())
+            }
+        },
         AgentEvent::RoundPassed { round } => format!("passed round {round}"),
         AgentEvent::BurialAsked { .. } => "asks to be buried".to_owned(),
+        AgentEvent::Rest(event) => format!("{event:?}"),
         AgentEvent::Summarised { summary } => format!("summary: {summary}"),
-        AgentEvent::PutOff { until: Some(until), .. } => {
-            format!("put off for {}", span::print(until.since(at)))
-        }
-        AgentEvent::PutOff { until: None, unseen } => {
-            format!("did not live for {}", span::print(*unseen))
-        }
+        AgentEvent::PutOff { until, unseen } => match until {
+            Some(until) => format!("put off for {}", span::print(until.since(at))),
+            None => format!("did not live for {}", span::print(*unseen)),
+        },
     }
 }
 
@@ -148,4 +171,17 @@ pub fn agent(agent: &Agent, now: Time) -> String {
     });
     let (state, reason) = (agent.state.word(), agent.reason.word());
     format!("{name:<8} {state:<10} {reason:<20}{session}{until}")
+}
+
+fn snapshot(event: &SnapshotEvent) -> &'static str {
+    match event {
+        SnapshotEvent::Wanted(_) => "wants a snapshot",
+        SnapshotEvent::Taken(_) => "has a snapshot taken",
+        SnapshotEvent::Unchanged { .. } => "needs no snapshot",
+        SnapshotEvent::Missed(_) => "misses a snapshot",
+        SnapshotEvent::Dropped { .. } => "has snapshots dropped",
+        SnapshotEvent::Removed { .. } => "has snapshots removed",
+        SnapshotEvent::RestoreBegun(_) => "has a snapshot restored",
+        SnapshotEvent::RestoreEnded(_) => "has had a snapshot restored",
+    }
 }

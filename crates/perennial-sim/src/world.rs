@@ -27,6 +27,7 @@ use crate::mails::Mails;
 use crate::mutation::Mutation;
 use crate::operator::Operator;
 use crate::random::Random;
+use crate::rest::RestRecord;
 use crate::shim::Order;
 use crate::tasks::TaskRecord;
 use crate::texts::Texts;
@@ -169,6 +170,7 @@ pub struct World {
     pub hooks: BTreeMap<Waiter, HookCall>,
     pub mails: Mails,
     pub tasks: TaskRecord,
+    pub rest: RestRecord,
     pub texts: Texts,
     /// What the operator has set.
     pub policy: Policy,
@@ -207,6 +209,7 @@ impl World {
             hooks: BTreeMap::new(),
             mails: Mails::default(),
             tasks: TaskRecord::default(),
+            rest: RestRecord::default(),
             texts: Texts::default(),
             policy: Policy::default(),
             ledger: Ledger::default(),

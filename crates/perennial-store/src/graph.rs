@@ -27,7 +27,7 @@ use crate::record::Record;
 
 /// To be counted up when an entry's fields, or what folding makes of events, change.
 const FORM: i64 = 1;
-/// So many records are folded and written at a time.
+/// At most this many records are folded and written at a time.
 const RECORDS_AT_ONCE: usize = 500;
 
 const SCHEMA: &str = "

@@ -192,7 +192,7 @@ impl Batch {
 }
 
 impl Expected {
-    /// Where the stream is after so many events more.
+    /// Where the stream is after this many more events.
     fn plus(self, events: usize) -> Expected {
         match self {
             Expected::Anything => Expected::Anything,

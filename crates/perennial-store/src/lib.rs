@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod chain;
+pub mod checkpoint;
 pub mod follow;
 pub mod graph;
 pub mod journal;
@@ -28,7 +29,7 @@ pub use journal::{
 pub use load::{LoadError, Loaded, load, recall, recall_task};
 pub use memory::MemoryJournal;
 pub use projection::{
-    Kept, Latest, MailQuery, MessageRow, MessageRows, MessageStep, MessagesOf, Projections,
+    IdsOf, Kept, Latest, MailQuery, MessageRow, MessageRows, MessageStep, MessagesOf, Projections,
     RosterQuery, RosterRow, Snapshot, SnapshotSet, Store,
 };
 pub use record::{Damage, Record, Unreadable};

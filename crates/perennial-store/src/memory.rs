@@ -15,7 +15,7 @@ use std::ops::Bound;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use perennial_core::entity::Entity;
-use perennial_core::id::{AgentId, MessageId, NodeId, SignalId};
+use perennial_core::id::{AgentId, IdEnd, MessageId, NodeId, SignalId};
 use perennial_core::name::NameKey;
 use perennial_core::state::Roster;
 use perennial_core::text::Digest;
@@ -25,8 +25,8 @@ use crate::chain::Hash;
 use crate::follow::{Follower, Head, Source};
 use crate::journal::{AppendError, Batch, Done, Journal, ReadError, Seq, StoreError, Version};
 use crate::projection::{
-    Kept as KeptDone, Latest, MailQuery, MessageChange, MessageFault, MessageRow, MessageRows,
-    MessagesOf, Projections, RosterQuery, RosterRow, Snapshot, SnapshotSet,
+    IdsOf, Kept as KeptDone, Latest, MailQuery, MessageChange, MessageFault, MessageRow,
+    MessageRows, MessagesOf, Projections, RosterQuery, RosterRow, Snapshot, SnapshotSet,
 };
 use signals::Signals;
 
@@ -421,6 +421,22 @@ impl Projections for MemoryJournal {
 
     fn signal_place(&self, id: SignalId) -> Result<Option<Seq>, ReadError> {
         Ok(self.shared.lock().signals.place(id))
+    }
+
+    fn ids_ending(&self, of: IdsOf, end: IdEnd, limit: usize) -> Result<Vec<u128>, ReadError> {
+        let kept = self.shared.lock();
+        let mut ids: Vec<u128> = match of.first().map(|first| stream_key(&first)) {
+            Some(key) => {
+                let is_first = |row: &&Row| row.stream[..1] == key[..1] && row.version == 1;
+                let id = |row: &Row| Some(u128::from_be_bytes(row.stream[1..].try_into().ok()?));
+                kept.rows.values().filter(is_first).filter_map(id).collect()
+            }
+            None => kept.signals.ids().collect(),
+        };
+        ids.retain(|id| end.is_of(*id));
+        ids.sort_unstable();
+        ids.truncate(limit);
+        Ok(ids)
     }
 
     fn tasks(&self, query: &TaskQuery) -> Result<Vec<TaskRow>, ReadError> {

@@ -5,7 +5,9 @@
 use perennial_core::context;
 use perennial_core::entity::Entity;
 use perennial_core::event::{Event, What};
-use perennial_core::id::{AgentId, MessageId, SessionNumber, SignalId};
+use perennial_core::id::{
+    AgentId, EscalationId, IdEnd, MessageId, SessionNumber, SignalId, TaskId,
+};
 pub use perennial_core::message::MessageStep;
 use perennial_core::message::{
     Content, Mail, Mailbox, Message, MessageEvent, MessageState, OfferProgress, Sender,
@@ -23,6 +25,28 @@ use crate::task_rows::{TaskQuery, TaskRow};
 
 /// Called once with whether a set of snapshots is durable, and all rows that were queued before it.
 pub type Kept = Box<dyn FnOnce(bool) + Send>;
+
+/// Which ids are looked for by their end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IdsOf {
+    Tasks,
+    Messages,
+    Escalations,
+    /// Sent or emitted.
+    Signals,
+}
+
+impl IdsOf {
+    /// Before all streams of these entities; a signal that was emitted has none.
+    pub(crate) fn first(self) -> Option<Entity> {
+        match self {
+            IdsOf::Tasks => Some(Entity::Task(TaskId(0))),
+            IdsOf::Messages => Some(Entity::Message(MessageId(0))),
+            IdsOf::Escalations => Some(Entity::Escalation(EscalationId(0))),
+            IdsOf::Signals => None,
+        }
+    }
+}
 
 /// What is derived from the journal and follows it: it may be behind, and can be made again from it.
 pub trait Projections: Send + Sync {
@@ -55,6 +79,10 @@ pub trait Projections: Send + Sync {
 
     /// Where a signal is in the order of all.
     fn signal_place(&self, id: SignalId) -> Result<Option<Seq>, ReadError>;
+
+    /// Up to `limit` ids of one kind that end so, in their order.
+    fn ids_ending(&self, of: IdsOf, end: IdEnd, limit: usize) -> Result<Vec<u128>, ReadError>;
+
     /// Tasks, those that were added last first.
     fn tasks(&self, query: &TaskQuery) -> Result<Vec<TaskRow>, ReadError>;
 
@@ -387,6 +415,7 @@ fn recorded(
         Content::Mail(mail) if task::is_letter(mail) => (mail.text.head.clone(), None),
         Content::Mail(mail) => (mail.text.head.clone(), Some(mail.text.digest)),
         Content::Round { role, number } => (format!("round {number} of the role {role}"), None),
+        Content::Handoff { number } => (format!("handoff of session {}", number.0), None),
     };
     let mail = match content {
         Content::Mail(mail) if task::is_letter(mail) => Some(mail.clone()),
@@ -394,7 +423,8 @@ fn recorded(
         Content::Typed { .. }
         | Content::Notice { .. }
         | Content::Reminder { .. }
-        | Content::Round { .. } => None,
+        | Content::Round { .. }
+        | Content::Handoff { .. } => None,
     };
     let (recorded_at, changed_at, step) = (at, at, MessageStep::Recorded);
     let (session, mailbox) = (None, mailbox.clone());

@@ -227,7 +227,7 @@ impl EncodedBatch {
         let events = batch.entries.iter().flat_map(|entry| &entry.events);
         let messages = events.clone().filter_map(MessageChange::of).collect();
         let tasks = events.clone().filter_map(TaskChange::of).collect();
-        let signals = signal_index::Index::of_batch(events);
+        let signals = signal_index::entries(&events);
         let (texts, link) = (batch.texts.clone(), batch.link);
         Ok(EncodedBatch { entries, texts, messages, signals, tasks, link })
     }

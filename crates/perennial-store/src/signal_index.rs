@@ -1,17 +1,15 @@
 //! The index of signals: which records are signals, or are followed by one that Perennial emits.
 //!
 //! Derived, and written with the records themselves. It has no words of its own: what a signal says is read from the
-//! record. Made again from the journal it is the same (`Index`).
+//! record. Made again from the journal it is the same (`entries`).
 //!
 //! Invariant
 //! - SX1  A record has at most one signal; its place in the order of signals is the record's.
 
-use std::collections::HashMap;
-
-use perennial_core::event::{AgentEvent, Event, What};
+use perennial_core::event::{Event, What};
 use perennial_core::id::{AgentId, SessionNumber, SignalId};
 use perennial_core::message::{Mailbox, Sender};
-use perennial_core::signal::{self, SignalEvent, SignalKind};
+use perennial_core::signal::{self, Beside, Emitted, SignalEvent, SignalKind};
 use perennial_core::time::Time;
 
 use crate::journal::{Seq, Version};
@@ -48,7 +46,7 @@ pub enum SignalOrigin {
     /// Somebody sent it.
     Sent(Box<SignalEvent>),
     /// It follows from what happened to an agent.
-    Emitted { agent: AgentId, session: Option<SessionNumber>, exit_reason: Option<&'static str> },
+    Emitted { agent: AgentId, session: Option<SessionNumber>, says: Emitted },
 }
 
 /// A signal as the index has it.
@@ -73,39 +71,28 @@ impl Entry {
     }
 }
 
-/// Finds signals among events that are read in their order.
-#[derive(Debug, Default)]
-pub(crate) struct Index {
-    /// The last session of each agent that ended, and when.
-    ended: HashMap<AgentId, (SessionNumber, Time)>,
+/// The signals of events that happened in one moment, as those of a batch do, in their order.
+pub(crate) fn entries<'a>(moment: &(impl Iterator<Item = &'a Event> + Clone)) -> Vec<Entry> {
+    let of = |(position, event)| entry(position, event, moment.clone());
+    moment.clone().enumerate().filter_map(of).collect()
 }
 
-impl Index {
-    /// The signals of one batch.
-    pub fn of_batch<'a>(events: impl Iterator<Item = &'a Event>) -> Vec<Entry> {
-        let mut index = Index::default();
-        events.enumerate().filter_map(|(position, event)| index.entry(position, event)).collect()
+fn entry<'a>(
+    position: usize,
+    event: &Event,
+    moment: impl Iterator<Item = &'a Event>,
+) -> Option<Entry> {
+    if let What::Signal(id, SignalEvent::Sent { kind, by, to, .. }) = &event.what {
+        let agent = match by {
+            Sender::Agent(id) => Some(*id),
+            Sender::Person | Sender::Perennial => None,
+        };
+        let (sent, target, session) = (Some(*id), Some(to.clone()), None);
+        return Some(Entry { position, sent, kind: *kind, agent, target, session });
     }
-
-    pub fn entry(&mut self, position: usize, event: &Event) -> Option<Entry> {
-        if let What::Signal(id, SignalEvent::Sent { kind, by, to, .. }) = &event.what {
-            let agent = match by {
-                Sender::Agent(id) => Some(*id),
-                Sender::Person | Sender::Perennial => None,
-            };
-            let (sent, target, session) = (Some(*id), Some(to.clone()), None);
-            return Some(Entry { position, sent, kind: *kind, agent, target, session });
-        }
-        if let Some((id, AgentEvent::SessionEnded { number, .. })) = event.of_agent() {
-            self.ended.insert(id, (*number, event.at));
-        }
-        let ended = event.of_agent().and_then(|(id, _)| self.ended.get(&id));
-        // A batch has one moment.
-        let ended = ended.filter(|(_, at)| *at == event.at).map(|(number, _)| *number);
-        let derived = signal::derived(event, ended)?;
-        let (kind, agent, session) = (derived.kind, Some(derived.agent), derived.session);
-        Some(Entry { position, sent: None, kind, agent, target: None, session })
-    }
+    let derived = signal::derived(event, |agent| Beside::of(agent, moment))?;
+    let (kind, agent, session) = (derived.kind, Some(derived.agent), derived.session);
+    Some(Entry { position, sent: None, kind, agent, target: None, session })
 }
 
 /// The signal that a record has, as the index has its session.
@@ -127,9 +114,11 @@ pub(crate) fn row(
         | What::Role(..)
         | What::Escalation(..)
         | What::Task(..) => {
-            let derived = signal::derived(event, session)?;
-            let (agent, exit_reason) = (derived.agent, derived.exit_reason);
-            SignalOrigin::Emitted { agent, session, exit_reason }
+            // Older indexes have the signal of a move whose session ended later.
+            let beside = Beside { ended: session, is_end_told: false };
+            let derived = signal::derived(event, |_| beside)?;
+            let (agent, says) = (derived.agent, derived.says);
+            SignalOrigin::Emitted { agent, session, says }
         }
     };
     Some(SignalRow { seq: record.seq, id, at: event.at, kind, origin })

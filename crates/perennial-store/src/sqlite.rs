@@ -9,6 +9,7 @@ mod derived;
 mod error;
 mod files;
 mod head_file;
+mod id_ends;
 mod message_check;
 mod messages;
 mod open;
@@ -27,7 +28,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use perennial_core::entity::Entity;
-use perennial_core::id::{AgentId, MessageId, SignalId};
+use perennial_core::id::{AgentId, IdEnd, MessageId, SignalId};
 use perennial_core::observation::LostRecords;
 use perennial_core::text::Digest;
 use perennial_core::time::Time;
@@ -37,7 +38,7 @@ use crate::chain::{Hash, Verified};
 use crate::follow::{Follower, Head, Source};
 use crate::journal::{AppendError, Batch, Done, Journal, ReadError, Seq, StoreError, Version};
 use crate::projection::{
-    Kept, Latest, MailQuery, MessageFault, MessageRow, MessageRows, MessagesOf, Projections,
+    IdsOf, Kept, Latest, MailQuery, MessageFault, MessageRow, MessageRows, MessagesOf, Projections,
     RosterQuery, RosterRow, Snapshot, SnapshotSet,
 };
 use crate::record::{EncodedBatch, Record, Unreadable};
@@ -238,6 +239,10 @@ impl Projections for SqliteJournal {
 
     fn signal_place(&self, id: SignalId) -> Result<Option<Seq>, ReadError> {
         self.shared.with_reader(|reader| signals::place(reader, id))
+    }
+
+    fn ids_ending(&self, of: IdsOf, end: IdEnd, limit: usize) -> Result<Vec<u128>, ReadError> {
+        self.shared.with_reader(|reader| id_ends::ids_ending(reader, of, end, limit))
     }
 
     fn tasks(&self, query: &TaskQuery) -> Result<Vec<TaskRow>, ReadError> {

@@ -6,7 +6,9 @@
 //! form that is not known makes the record unreadable, never wrong. `golden/` has one file for each
 //! kind and form ever written.
 
+mod checkpoint;
 mod escalation;
+mod handoff;
 mod job;
 mod launch;
 mod legacy;
@@ -16,39 +18,41 @@ mod message;
 mod node;
 mod part;
 mod post;
+mod rest;
 mod role;
+mod session;
 mod settings;
 mod signal;
 mod snapshot;
 mod task;
 mod upcast;
 mod word;
+mod work;
 
 use std::time::Duration;
 
-use perennial_core::context::Threshold;
-use perennial_core::conversation::Followed;
 use perennial_core::entity::Entity;
 use perennial_core::event::{AgentEvent, Birth, ClaimEvent, Move, What};
-use perennial_core::exit::Exit;
-use perennial_core::id::{AgentId, SessionNumber};
-use perennial_core::session::Pace;
+use perennial_core::id::AgentId;
 use perennial_core::time::Time;
-use perennial_core::work::WorkPhase;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::record::{Damage, LONGEST_PAYLOAD_BYTES};
+use checkpoint::StoredCheckpoint;
 use legacy::{StoredBurial, StoredLegacy};
-use part::{
-    StoredBirth, StoredEvidence, StoredExit, StoredHistory, StoredHold, StoredMove, StoredOpening,
-    StoredProcess, StoredSample,
-};
+use node::Rehomed;
+use part::{StoredBirth, StoredEvidence, StoredHold, StoredMove};
+use rest::{StoredEarned, StoredTakenBack};
 use role::{StoredLeaving, StoredRound, StoredTaking};
+use session::{
+    ClockPassed, ClockTold, ConversationFollowed, Ended, Ending, Found, Numbered, Running,
+    Starting, Wanted,
+};
 use settings::StoredSettings;
-use snapshot::{StoredRestore, StoredSnapshot};
 pub(crate) use word::Word;
 use word::Worded;
+use work::{PhaseFound, PhaseReported};
 
 /// One event as it is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,17 +81,19 @@ const KINDS: &[(&str, u32)] = &[
     ("clock-passed", 1),
     ("clock-told", 1),
     ("phase-reported", 1),
+    ("phase-found", 1),
     ("renamed", 1),
     ("summarised", 1),
     ("legacy-left", 1),
     ("burial-asked", 1),
+    ("rest-earned", 1),
+    ("rest-taken-back", 1),
     ("took-role", 1),
     ("left-role", 1),
     ("round-passed", 1),
     ("settings-changed", 1),
     ("put-off", 2),
-    ("snapshot-taken", 1),
-    ("restore-begun", 1),
+    ("checkpoint-taken", 1),
     ("taken", 1),
     ("left", 1),
 ];
@@ -95,84 +101,8 @@ const KINDS: &[(&str, u32)] = &[
 /// Every kind with the newest form of it.
 pub fn kinds() -> impl Iterator<Item = (&'static str, u32)> {
     let lives = [KINDS, node::KINDS, message::KINDS, post::KINDS, job::KINDS, role::KINDS];
-    let later = [signal::KINDS, escalation::KINDS, task::KINDS];
+    let later = [signal::KINDS, escalation::KINDS, task::KINDS, handoff::KINDS, snapshot::KINDS];
     lives.into_iter().chain(later).flatten().copied()
-}
-
-#[derive(Serialize, Deserialize)]
-struct Numbered {
-    number: u32,
-}
-
-#[derive(Serialize, Deserialize)]
-struct Wanted {
-    number: u32,
-    opening: StoredOpening,
-}
-
-#[derive(Serialize, Deserialize)]
-struct Starting {
-    number: u32,
-    limit_micros: u64,
-}
-
-#[derive(Serialize, Deserialize)]
-struct Running {
-    number: u32,
-    process: StoredProcess,
-}
-
-#[derive(Serialize, Deserialize)]
-struct Found {
-    number: u32,
-    opening: StoredOpening,
-    process: Option<StoredProcess>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct Ending {
-    number: u32,
-    pace: Worded<Pace>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct Ended {
-    number: u32,
-    exit: StoredExit,
-    history: Option<StoredHistory>,
-    /// All was well though the exit does not say so; otherwise absent.
-    #[serde(default, skip_serializing_if = "is_false")]
-    well: bool,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
-fn is_false(flag: &bool) -> bool {
-    !*flag
-}
-
-#[derive(Serialize, Deserialize)]
-struct ConversationFollowed {
-    number: u32,
-    conversation: String,
-    how: Worded<Followed>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct ClockPassed {
-    number: u32,
-    threshold: Worded<Threshold>,
-    sample: StoredSample,
-}
-
-#[derive(Serialize, Deserialize)]
-struct ClockTold {
-    number: u32,
-    threshold: Worded<Threshold>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct PhaseReported {
-    phase: Worded<WorkPhase>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -189,11 +119,6 @@ struct Summarised {
 struct PutOff {
     until: Option<u64>,
     unseen_micros: u64,
-}
-
-#[derive(Serialize, Deserialize)]
-struct Rehomed {
-    node: String,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -238,7 +163,7 @@ fn write_agent(event: &AgentEvent) -> Encoded {
         AgentEvent::Hatched(birth) => encoded("hatched", &StoredBirth::from(&**birth)),
         AgentEvent::Moved(moved) => encoded("moved", &StoredMove::from(moved)),
         AgentEvent::SessionWanted { number, opening } => {
-            encoded("session-wanted", &Wanted { number: number.0, opening: opening.into() })
+            encoded("session-wanted", &Wanted::of(*number, opening))
         }
         AgentEvent::Rehomed { node } => encoded("rehomed", &Rehomed { node: node.to_string() }),
         AgentEvent::Held(hold) => encoded("held", &StoredHold::from(hold)),
@@ -246,46 +171,42 @@ fn write_agent(event: &AgentEvent) -> Encoded {
             encoded("hold-lifted", &HoldLifted { evidence: evidence.into() })
         }
         AgentEvent::SessionStarting { number, limit } => {
-            let limit_micros = part::micros(*limit);
-            encoded("session-starting", &Starting { number: number.0, limit_micros })
+            encoded("session-starting", &Starting::of(*number, *limit))
         }
         AgentEvent::SessionRunning { number, process } => {
-            encoded("session-running", &Running { number: number.0, process: process.into() })
+            encoded("session-running", &Running::of(*number, process))
         }
         AgentEvent::SessionEnding { number, pace } => {
-            encoded("session-ending", &Ending { number: number.0, pace: Worded(*pace) })
+            encoded("session-ending", &Ending::of(*number, *pace))
         }
         AgentEvent::SessionFound { number, opening, process } => {
-            let (number, process) = (number.0, process.as_ref().map(Into::into));
-            encoded("session-found", &Found { number, opening: opening.into(), process })
+            encoded("session-found", &Found::of(*number, opening, process.as_ref()))
         }
-        AgentEvent::SessionEnded { number, exit, is_clean, tally } => {
-            let well = *is_clean && !exit.is_clean();
-            let (exit, history) = ((*exit).into(), StoredHistory::of(tally));
-            encoded("session-ended", &Ended { number: number.0, exit, history, well })
+        AgentEvent::SessionEnded { number, exit, is_clean, tally, asked } => {
+            encoded("session-ended", &Ended::of(*number, (*exit, *is_clean), tally, *asked))
         }
-        AgentEvent::SessionProgressed { number } => numbered("session-progressed", *number),
+        AgentEvent::SessionProgressed { number } => {
+            Numbered::encoded("session-progressed", *number)
+        }
         AgentEvent::ConversationFollowed { number, conversation, how } => {
-            let conversation = conversation.to_string();
-            let followed =
-                ConversationFollowed { number: number.0, conversation, how: Worded(*how) };
-            encoded("conversation-followed", &followed)
+            encoded("conversation-followed", &ConversationFollowed::of(*number, conversation, *how))
         }
-        AgentEvent::WindowBegan { number } => numbered("window-began", *number),
+        AgentEvent::WindowBegan { number } => Numbered::encoded("window-began", *number),
         AgentEvent::ClockPassed { number, threshold, sample } => {
-            let (threshold, sample) = (Worded(*threshold), sample.into());
-            encoded("clock-passed", &ClockPassed { number: number.0, threshold, sample })
+            encoded("clock-passed", &ClockPassed::of(*number, *threshold, sample))
         }
         AgentEvent::ClockTold { number, threshold } => {
-            encoded("clock-told", &ClockTold { number: number.0, threshold: Worded(*threshold) })
+            encoded("clock-told", &ClockTold::of(*number, *threshold))
         }
         AgentEvent::PhaseReported { phase } => {
             encoded("phase-reported", &PhaseReported { phase: Worded(*phase) })
         }
+        AgentEvent::Work(event) => work::write(event),
         AgentEvent::Renamed { name } => encoded("renamed", &Renamed { name: name.to_string() }),
         AgentEvent::Summarised { summary } => summarised(summary),
         AgentEvent::LegacyLeft { kind, text } => StoredLegacy::of(*kind, text).encoded(),
         AgentEvent::BurialAsked { evidence } => StoredBurial::of(evidence).encoded(),
+        AgentEvent::Rest(event) => rest::write(event),
         AgentEvent::RoleTaken { role, terms, from, evidence } => {
             encoded("took-role", &StoredTaking::of(role, terms, *from, evidence))
         }
@@ -297,6 +218,8 @@ fn write_agent(event: &AgentEvent) -> Encoded {
             encoded("settings-changed", &StoredSettings::of(settings, evidence))
         }
         AgentEvent::Snapshot(event) => snapshot::write(event),
+        AgentEvent::Handoff(event) => handoff::write(event),
+        AgentEvent::Checkpoint(event) => checkpoint::write(event),
         AgentEvent::PutOff { until, unseen } => {
             let (until, unseen_micros) = (until.map(|until| until.0), part::micros(*unseen));
             encoded("put-off", &PutOff { until, unseen_micros })
@@ -306,10 +229,6 @@ fn write_agent(event: &AgentEvent) -> Encoded {
 
 fn summarised(summary: &str) -> Encoded {
     encoded("summarised", &Summarised { summary: summary.to_owned() })
-}
-
-fn numbered(kind: &'static str, number: SessionNumber) -> Encoded {
-    encoded(kind, &Numbered { number: number.0 })
 }
 
 fn encoded(kind: &'static str, payload: &impl Serialize) -> Encoded {
@@ -381,64 +300,46 @@ fn read_agent(id: AgentId, kind: &str, payload: &[u8]) -> Result<What, Damage> {
             AgentEvent::Hatched(Box::new(Birth::try_from(parsed::<StoredBirth>(payload)?)?))
         }
         "moved" => AgentEvent::Moved(Move::try_from(parsed::<StoredMove>(payload)?)?),
-        "session-wanted" => {
-            let Wanted { number, opening } = parsed(payload)?;
-            let opening = opening.try_into()?;
-            AgentEvent::SessionWanted { number: SessionNumber(number), opening }
-        }
-        "rehomed" => {
-            AgentEvent::Rehomed { node: part::node(Some(&parsed::<Rehomed>(payload)?.node))? }
-        }
+        "session-wanted" => parsed::<Wanted>(payload)?.read()?,
+        "rehomed" => parsed::<Rehomed>(payload)?.read()?,
         "held" => AgentEvent::Held(parsed::<StoredHold>(payload)?.try_into()?),
         "hold-lifted" => {
             AgentEvent::HoldLifted { evidence: parsed::<HoldLifted>(payload)?.evidence.try_into()? }
         }
-        "session-starting" => {
-            let Starting { number, limit_micros } = parsed(payload)?;
-            let limit = Duration::from_micros(limit_micros);
-            AgentEvent::SessionStarting { number: SessionNumber(number), limit }
+        "session-starting" => parsed::<Starting>(payload)?.read(),
+        "session-running" => parsed::<Running>(payload)?.read(),
+        "session-ending" => parsed::<Ending>(payload)?.read(),
+        "session-found" => parsed::<Found>(payload)?.read()?,
+        "session-ended" => parsed::<Ended>(payload)?.read(),
+        "session-progressed" => {
+            AgentEvent::SessionProgressed { number: parsed::<Numbered>(payload)?.read() }
         }
-        "session-running" => {
-            let Running { number, process } = parsed(payload)?;
-            AgentEvent::SessionRunning { number: SessionNumber(number), process: process.into() }
-        }
-        "session-ending" => {
-            let Ending { number, pace } = parsed(payload)?;
-            AgentEvent::SessionEnding { number: SessionNumber(number), pace: pace.0 }
-        }
-        "session-found" => found(payload)?,
-        "session-ended" => ended(payload)?,
-        "session-progressed" => AgentEvent::SessionProgressed { number: number(payload)? },
-        "conversation-followed" => {
-            let ConversationFollowed { number, conversation, how } = parsed(payload)?;
-            let conversation = part::conversation(&conversation)?;
-            let number = SessionNumber(number);
-            AgentEvent::ConversationFollowed { number, conversation, how: how.0 }
-        }
-        "window-began" => AgentEvent::WindowBegan { number: number(payload)? },
-        "clock-passed" => {
-            let ClockPassed { number, threshold, sample } = parsed(payload)?;
-            let (number, threshold) = (SessionNumber(number), threshold.0);
-            AgentEvent::ClockPassed { number, threshold, sample: sample.into() }
-        }
-        "clock-told" => {
-            let ClockTold { number, threshold } = parsed(payload)?;
-            AgentEvent::ClockTold { number: SessionNumber(number), threshold: threshold.0 }
-        }
+        "conversation-followed" => parsed::<ConversationFollowed>(payload)?.read()?,
+        "window-began" => AgentEvent::WindowBegan { number: parsed::<Numbered>(payload)?.read() },
+        "clock-passed" => parsed::<ClockPassed>(payload)?.read(),
+        "clock-told" => parsed::<ClockTold>(payload)?.read(),
         "phase-reported" => {
             AgentEvent::PhaseReported { phase: parsed::<PhaseReported>(payload)?.phase.0 }
         }
+        "phase-found" => parsed::<PhaseFound>(payload)?.read(),
         "renamed" => AgentEvent::Renamed { name: part::name(&parsed::<Renamed>(payload)?.name)? },
         "summarised" => AgentEvent::Summarised { summary: parsed::<Summarised>(payload)?.summary },
         "legacy-left" => parsed::<StoredLegacy>(payload)?.read()?,
         "burial-asked" => parsed::<StoredBurial>(payload)?.read()?,
+        "rest-earned" => parsed::<StoredEarned>(payload)?.read()?,
+        "rest-taken-back" => parsed::<StoredTakenBack>(payload)?.read(),
         "round-passed" => AgentEvent::RoundPassed { round: parsed::<StoredRound>(payload)?.round },
         "took-role" => parsed::<StoredTaking>(payload)?.read()?,
         "left-role" => parsed::<StoredLeaving>(payload)?.read()?,
         "settings-changed" => parsed::<StoredSettings>(payload)?.read()?,
-        "snapshot-taken" => parsed::<StoredSnapshot>(payload)?.read()?,
-        "restore-begun" => parsed::<StoredRestore>(payload)?.read()?,
+        "checkpoint-taken" => parsed::<StoredCheckpoint>(payload)?.read()?,
         "put-off" => put_off(parsed(payload)?),
+        _ if handoff::KINDS.iter().any(|(known, _)| *known == kind) => {
+            handoff::read(kind, payload)?
+        }
+        _ if snapshot::KINDS.iter().any(|(known, _)| *known == kind) => {
+            snapshot::read(kind, payload)?
+        }
         _ => return Err(misplaced()),
     };
     Ok(What::Agent(id, event))
@@ -455,23 +356,6 @@ fn read_claim(kind: &str, payload: &[u8]) -> Result<ClaimEvent, Damage> {
 
 fn misplaced() -> Damage {
     Damage::Malformed("an event in the stream of something that it can't happen to".into())
-}
-
-fn ended(payload: &[u8]) -> Result<AgentEvent, Damage> {
-    let Ended { number, exit, history, well } = parsed(payload)?;
-    let (number, exit) = (SessionNumber(number), Exit::from(exit));
-    let (is_clean, tally) = (well || exit.is_clean(), StoredHistory::tally(history));
-    Ok(AgentEvent::SessionEnded { number, exit, is_clean, tally })
-}
-
-fn found(payload: &[u8]) -> Result<AgentEvent, Damage> {
-    let Found { number, opening, process } = parsed(payload)?;
-    let (number, opening) = (SessionNumber(number), opening.try_into()?);
-    Ok(AgentEvent::SessionFound { number, opening, process: process.map(Into::into) })
-}
-
-fn number(payload: &[u8]) -> Result<SessionNumber, Damage> {
-    Ok(SessionNumber(parsed::<Numbered>(payload)?.number))
 }
 
 fn put_off(PutOff { until, unseen_micros }: PutOff) -> AgentEvent {

@@ -107,7 +107,9 @@ impl TaskChange {
             }
             TaskEvent::Split { .. } => change(Some("split"), None, None),
             TaskEvent::Dropped { .. } => change(Some("dropped"), None, None),
-            TaskEvent::Noted { .. }
+            TaskEvent::Continued { .. }
+            | TaskEvent::Counted { .. }
+            | TaskEvent::Noted { .. }
             | TaskEvent::Stepped { .. }
             | TaskEvent::Left { .. }
             | TaskEvent::Raised { .. } => None,

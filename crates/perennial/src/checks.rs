@@ -183,6 +183,15 @@ impl Checks {
         self.own.contains_key(name)
     }
 
+    /// All names, of the operator's and of the project's.
+    pub fn names(&self) -> Vec<&str> {
+        let mut names: Vec<&str> =
+            self.own.keys().chain(self.of_project.keys()).map(CheckName::as_str).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
     /// Of the project, in the order of their names.
     pub fn of_project(&self) -> impl Iterator<Item = (&CheckName, &Check)> {
         self.of_project.iter()

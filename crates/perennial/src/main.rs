@@ -13,6 +13,7 @@ mod detach_keys;
 mod emulator;
 mod error_chain;
 mod kill_signal;
+mod mcp_messages;
 #[cfg(test)]
 mod messages;
 mod project_file;
@@ -21,6 +22,7 @@ mod signal_schema;
 mod similar;
 mod span;
 mod trust;
+mod unheard_hook;
 
 fn main() -> std::process::ExitCode {
     perennial_engine::host::shim::early::link();

@@ -79,8 +79,8 @@ mod tests {
         assert_eq!(terms.mandate, Mandate::Path(mandate.to_string_lossy().into_owned()));
         assert_eq!((terms.is_single, terms.restart), (true, Some(Restart::Always)));
         assert_eq!(terms.every.map(|every| every.as_secs()), Some(1800));
-        let overseen = "holders of mayor look after its holders";
-        assert_eq!(architect.not_in_force(), [overseen, "at most 9 tokens"]);
+        assert_eq!(terms.overseer.as_deref(), Some("mayor"));
+        assert_eq!(architect.not_in_force(), ["at most 9 tokens"]);
 
         let [missing] = &roles::missing_mandates(&declared, &file)[..] else {
             panic!("none is missing")

@@ -11,7 +11,11 @@ use std::time::Duration;
 
 use perennial_core::name::{Name, NameKey};
 use perennial_core::restart::Restart;
-use perennial_core::role::{DeclaredIn, Mandate, RoleTerms, Span, Verify};
+use perennial_core::role::{
+    self, DeclaredIn, HANDOFF_AT_LEAST, HANDOFF_AT_MOST, Interesting, Mandate, RoleTerms, Span,
+    Verify,
+};
+use perennial_core::work::RuleChanges;
 use serde::de::{DeserializeSeed, Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -44,10 +48,15 @@ pub struct Declaration {
     every: Option<Interval>,
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "cycle")]
     cycle: Option<Cycle>,
+    /// The share of the usable context window at which holders are handed off.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    handoff_at: Option<u8>,
     #[serde(skip_serializing_if = "Option::is_none")]
     budget: Option<Budget>,
     #[serde(skip_serializing_if = "Option::is_none")]
     verify: Option<VerifyWord>,
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "optional_phase")]
+    phase: Option<RuleChanges>,
 }
 
 /// When a holder's session gives way to the next.
@@ -60,7 +69,14 @@ struct Cycle {
     unit: CycleUnit,
     /// Events after which the session gives way at once.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    interesting: Vec<String>,
+    interesting: Vec<InterestingWord>,
+}
+
+impl Cycle {
+    fn rule(&self) -> role::Cycle {
+        let interesting = self.interesting.iter().filter_map(InterestingWord::event).collect();
+        role::Cycle { after: self.after, unit: self.unit.unit(), interesting }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,6 +88,24 @@ enum CycleUnit {
     Merge,
     /// The operator decides.
     Operator,
+}
+
+impl CycleUnit {
+    fn unit(self) -> role::CycleUnit {
+        match self {
+            CycleUnit::Assignment => role::CycleUnit::Assignment,
+            CycleUnit::Round => role::CycleUnit::Round,
+            CycleUnit::Interaction => role::CycleUnit::Interaction,
+            CycleUnit::Merge => role::CycleUnit::Merge,
+            CycleUnit::Operator => role::CycleUnit::Operator,
+        }
+    }
+}
+
+impl InterestingWord {
+    fn event(&self) -> Option<Interesting> {
+        Interesting::ALL.into_iter().find(|it| it.word() == self.0)
+    }
 }
 
 /// What a holder may spend.
@@ -172,6 +206,19 @@ impl<'de> DeserializeSeed<'de> for Coherent {
     }
 }
 
+/// What the phases of work are recognised by, within its bounds.
+pub fn phase<'de, D: Deserializer<'de>>(from: D) -> Result<RuleChanges, D::Error> {
+    let changes = RuleChanges::deserialize(from)?;
+    match changes.mistake() {
+        None => Ok(changes),
+        Some(mistake) => Err(D::Error::custom(mistake)),
+    }
+}
+
+fn optional_phase<'de, D: Deserializer<'de>>(from: D) -> Result<Option<RuleChanges>, D::Error> {
+    phase(from).map(Some)
+}
+
 fn cycle<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Cycle>, D::Error> {
     let cycle = Cycle::deserialize(from)?;
     match (cycle.after, cycle.unit) {
@@ -210,6 +257,11 @@ macro_rules! checked_text {
 checked_text!(MandateText, |text| bounded(text, MANDATE_BYTES_MAX, "mandate"));
 checked_text!(MandatePath, |text| bounded(text, PATH_BYTES_MAX, "mandate_file"));
 checked_text!(SpanWord, |text| one_of(text, "span", &Span::ALL.map(Span::word)));
+checked_text!(InterestingWord, |text| one_of(
+    text,
+    "interesting",
+    &Interesting::ALL.map(Interesting::word)
+));
 checked_text!(VerifyWord, |text| one_of(text, "verify", &Verify::ALL.map(Verify::word)));
 checked_text!(RestartWord, |text| one_of(text, "restart", &RESTARTS.map(|(_, word)| word)));
 checked_text!(Interval, |text| match span::seconds(text) {
@@ -256,6 +308,8 @@ impl Declaration {
                 .map(Duration::from_secs),
             is_declared: true,
             verify: self.verify(),
+            cycle: self.cycle.as_ref().map(Cycle::rule),
+            handoff_at: self.handoff_at,
         }
     }
 
@@ -277,11 +331,33 @@ impl Declaration {
             Err("give mandate or mandate_file, not both".to_owned())
         } else if every_s.is_some_and(|every_s| every_s < every_least_s) {
             Err(format!("every must be at least {}", span::brief(every_least_s)))
+        } else if self
+            .handoff_at
+            .is_some_and(|it| !(HANDOFF_AT_LEAST..=HANDOFF_AT_MOST).contains(&it))
+        {
+            Err(format!("handoff_at must be from {HANDOFF_AT_LEAST} to {HANDOFF_AT_MOST}"))
+        } else if self.cycles_too_often(place) {
+            Err(format!(
+                "a cycle by rounds or interactions needs after = {} or more",
+                place.cycle_least()
+            ))
         } else if !place.may_trust() && self.verify() == Verify::Trust {
             Err("only config.toml may say verify = \"trust\"".to_owned())
+        } else if !place.may_trust() && self.phase.is_some() {
+            Err("only config.toml may say what a role's phases are recognised by".to_owned())
         } else {
             Ok(())
         }
+    }
+
+    fn cycles_too_often(&self, place: DeclaredIn) -> bool {
+        self.cycle.as_ref().is_some_and(|cycle| match cycle.unit {
+            CycleUnit::Round | CycleUnit::Interaction => {
+                cycle.after.is_some_and(|after| after < place.cycle_least())
+            }
+            CycleUnit::Assignment | CycleUnit::Merge => cycle.after == Some(0),
+            CycleUnit::Operator => false,
+        })
     }
 
     fn verify(&self) -> Verify {
@@ -294,33 +370,28 @@ impl Declaration {
         Span::ALL.into_iter().find(|span| word == Some(span.word())).unwrap_or_default()
     }
 
+    /// When a holder's session gives way to the next, for people.
+    pub fn cycle(&self) -> Option<String> {
+        let Cycle { after, unit, interesting } = self.cycle.as_ref()?;
+        let plural = if *after == Some(1) { "" } else { "s" };
+        let listed: Vec<&str> = interesting.iter().map(|it| it.0.as_str()).collect();
+        let early = match listed.is_empty() {
+            true => String::new(),
+            false => format!(", or after: {}", listed.join(", ")),
+        };
+        let unit = unit.unit();
+        Some(match after.filter(|_| unit != role::CycleUnit::Operator) {
+            Some(after) => format!("a new session after {after} {}{plural}{early}", unit.word()),
+            None => format!("a new session only when the operator decides{early}"),
+        })
+    }
+
     /// What is declared and has no effect yet, for people.
     pub fn not_in_force(&self) -> Vec<String> {
         let mut sentences = Vec::new();
-        sentences.extend(self.span.is_some().then(|| match self.span() {
-            Span::Mortal => "a holder is buried when its work is done".to_owned(),
-            Span::Persistent => "a holder hibernates when its work is done".to_owned(),
-        }));
-        let overseer = self.overseer.as_ref();
-        sentences
-            .extend(overseer.map(|role| format!("holders of {} look after its holders", role.0)));
-        if let Some(Cycle { after, unit, interesting }) = &self.cycle {
-            let unit = match unit {
-                CycleUnit::Assignment => "assignment",
-                CycleUnit::Round => "round",
-                CycleUnit::Interaction => "interaction",
-                CycleUnit::Merge => "merge",
-                CycleUnit::Operator => "",
-            };
-            let plural = if *after == Some(1) { "" } else { "s" };
-            let early = match interesting.is_empty() {
-                true => String::new(),
-                false => format!(", or after: {}", interesting.join(", ")),
-            };
-            sentences.push(match after.filter(|_| !unit.is_empty()) {
-                Some(after) => format!("a new session after {after} {unit}{plural}{early}"),
-                None => format!("a new session only when the operator decides{early}"),
-            });
+        let is_by_merges = |cycle: &&Cycle| cycle.unit == CycleUnit::Merge;
+        if self.cycle.as_ref().filter(is_by_merges).is_some() {
+            sentences.push("merges are not counted yet: nothing lands branches".to_owned());
         }
         sentences.extend(self.budget.map(|budget| format!("at most {} tokens", budget.tokens)));
         sentences
@@ -343,6 +414,14 @@ pub fn terms(declared: &Declared, file: &Path) -> BTreeMap<NameKey, RoleTerms> {
     let terms =
         |(role, it): (&RoleName, &Declaration)| (NameKey::of(role.as_str()), it.terms(file));
     declared.iter().map(terms).collect()
+}
+
+/// The roles that say what the phases of their holders' work are recognised by.
+pub fn phases(declared: &Declared) -> BTreeMap<NameKey, RuleChanges> {
+    let changes = |(role, it): (&RoleName, &Declaration)| {
+        Some((NameKey::of(role.as_str()), it.phase.clone()?))
+    };
+    declared.iter().filter_map(changes).collect()
 }
 
 /// The declaration of a role, whatever letters it is written in.
@@ -386,7 +465,9 @@ mod tests {
         let roles = built_in();
         let told: Vec<(&str, &str, String)> = roles
             .iter()
-            .map(|(name, role)| (name.as_str(), role.span().word(), role.not_in_force().join("; ")))
+            .map(|(name, role)| {
+                (name.as_str(), role.span().word(), role.cycle().unwrap_or_default())
+            })
             .collect();
         let rows = [
             ("crew", "persistent", "a new session only when the operator decides"),
@@ -402,14 +483,15 @@ mod tests {
                 "a new session after 20 merges, or after: complex-rebase, conflict",
             ),
             ("witness", "persistent", "a new session after 15 interactions"),
-            (
-                "worker",
-                "mortal",
-                "a holder is buried when its work is done; holders of witness look after its holders; a new \
-                 session after 1 assignment",
-            ),
+            ("worker", "mortal", "a new session after 1 assignment"),
         ];
         assert_eq!(told, rows.map(|(name, span, rest)| (name, span, rest.to_owned())));
+        let at = |role: &str| {
+            let found = find(&roles, &NameKey::of(role)).expect("a role");
+            found.terms(Path::new("/")).hands_off_at()
+        };
+        assert_eq!(["crew", "mayor"].map(at), [None, None]);
+        assert_eq!(["patrol", "refinery", "witness", "worker"].map(at), [Some(80); 4]);
         let worker = find(&roles, &NameKey::of("Worker")).expect("a role").terms(Path::new("/"));
         assert_eq!(worker.overseer.as_deref(), Some("witness"));
     }

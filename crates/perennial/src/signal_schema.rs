@@ -28,6 +28,9 @@ pub fn schema(kind: SignalKind) -> Json {
 
 fn property(field: &Field) -> Json {
     let (kind, mut property) = match field.holds {
+        FieldType::Text(most) if field.need == Need::Required => {
+            ("string", json!({ "minLength": 1, "maxLength": most }))
+        }
         FieldType::Text(most) => ("string", json!({ "maxLength": most })),
         FieldType::Moment => ("string", json!({ "format": "date-time" })),
         FieldType::Count(most) => ("integer", json!({ "minimum": 0, "maximum": most })),

@@ -76,7 +76,8 @@ fn exits() -> String {
     format!(
         "## How a session's end is read\n\n\
         A bare command ended cleanly if its exit code is 0. An agent CLI ended cleanly if its preset\n\
-        says so and it had given a sign of life; before that, any end is a crash.\n\n\
+        says so and it had given a sign of life; before that, any end is a crash. So is one in the\n\
+        middle of a turn.\n\n\
         Under `--restart always`, a session that lived for less than {} or ended before its agent was\n\
         confirmed counts as crashed, however it ended: a program that keeps ending at once is\n\
         restarted with growing waits, and opens the breaker. The same holds while its agent is held.\n\n\

@@ -2,23 +2,29 @@
 
 use std::fmt::Write;
 
+use perennial_core::signal::Party;
 use perennial_core::state::State;
-use perennial_core::vocabulary::{Source, StateWord, Vocabulary, conditions};
+use perennial_core::vocabulary::{
+    SignalSource, Source, StateWord, TaskCondition, TaskSource, Vocabulary, conditions,
+};
 
 pub fn document() -> String {
     let mut text = String::from(
         "<!-- Made by `cargo xtask docs` from perennial-core; edit the code, not this file. -->\n\n\
         # Vocabularies\n\n\
         Perennial has one word for each thing. Whoever comes from one of the five seeds can use theirs:\n\
-        `--vocabulary haak|tavern|julian|s3|gastown` prints agents in that seed's words and form, and reads\n\
-        its words for states and roles (`ls --state alive --vocabulary tavern`,\n\
-        `ls --role polecat --vocabulary gastown`). With a vocabulary only its own words are read, since the\n\
+        `--vocabulary haak|tavern|julian|s3|gastown` on `ls`, `show`, `role`, `spawn`, `task` and `signal` prints in\n\
+        that seed's words and form, and reads its words for states, roles and parties\n\
+        (`ls --state alive --vocabulary tavern`, `task ls --role polecat --vocabulary gastown`,\n\
+        `signal ls --from runner --vocabulary s3`). With a vocabulary only its own words are read, since the\n\
         same word means different things in two of them. Nothing is recorded in them.\n\n",
     );
     text += &states();
     text += TWO_MEANINGS;
     text += &input();
     text += &roles();
+    text += &task_states();
+    text += &signals();
     text += &fields();
     text
 }
@@ -38,7 +44,8 @@ Words that mean two things:\n\n\
 
 fn states() -> String {
     let titles = Vocabulary::ALL.map(Vocabulary::title).join(" | ");
-    let mut text = format!("## States\n\n| Perennial | {titles} |\n|---|---|---|---|---|---|\n");
+    let mut text =
+        format!("## States of agents\n\n| Perennial | {titles} |\n|---|---|---|---|---|---|\n");
     for state in State::ALL {
         let words = Vocabulary::ALL.map(|vocabulary| all_words(vocabulary, state).join(", "));
         let _ = writeln!(text, "| `{}` | {} |", state.word(), words.join(" | "));
@@ -51,11 +58,7 @@ fn states() -> String {
 fn all_words(vocabulary: Vocabulary, state: State) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     for condition in conditions().filter(|condition| condition.state == state) {
-        let StateWord { state, detail } = vocabulary.state(condition);
-        let word = match detail {
-            Some(detail) => format!("`{state}` (`{detail}`)"),
-            None => format!("`{state}`"),
-        };
+        let word = word(vocabulary.state(condition));
         if !words.contains(&word) {
             words.push(word);
         }
@@ -87,21 +90,73 @@ fn roles() -> String {
     text + "\nEvery other role has the same name everywhere.\n\n"
 }
 
+fn task_states() -> String {
+    let titles = Vocabulary::ALL.map(Vocabulary::title).join(" | ");
+    let mut text =
+        format!("## States of tasks\n\n| Perennial | {titles} |\n|---|---|---|---|---|---|\n");
+    for condition in TaskCondition::ALL {
+        let words = Vocabulary::ALL.map(|vocabulary| word(vocabulary.task_state(condition)));
+        let ours = match condition {
+            TaskCondition::Failed => "`blocked`, given back too often".to_owned(),
+            TaskCondition::Merged => "`verified` and merged".to_owned(),
+            other => format!("`{}`", other.our_word()),
+        };
+        let _ = writeln!(text, "| {ours} | {} |", words.join(" | "));
+    }
+    text + "\nHAAK and Julian have no tasks: our words stay, as `dropped` does where a seed has nothing like it. S3's `merged` is\n\
+            read and means nothing yet: it has no source until there is a merge queue. S3's words are those of its hooks,\n\
+            of its queue's entries and of its nodes.\n\n"
+}
+
+fn signals() -> String {
+    let titles = Vocabulary::ALL.map(Vocabulary::title).join(" | ");
+    let mut text =
+        format!("## Parties of signals\n\n| Perennial | {titles} |\n|---|---|---|---|---|---|\n");
+    for party in Party::ALL {
+        let words = Vocabulary::ALL.map(|vocabulary| format!("`{}`", vocabulary.party(party)));
+        let _ = writeln!(text, "| `{}` | {} |", party.word(), words.join(" | "));
+    }
+    text + "\nKinds of signals are S3's everywhere; Julian writes them as markers, `[AGENT_REGISTERED]`. Gas Town's LIFECYCLE mail\n\
+            has no kind of its own: what it asks for is told by AGENT_TERMINATED and HANDOFF_COMPLETE. `signal send --to runner\n\
+            --vocabulary s3` means the agent that the payload's `identity_name` names.\n\n"
+}
+
+fn word(said: StateWord) -> String {
+    match said {
+        StateWord { state, detail: Some(detail) } => format!("`{state}` (`{detail}`)"),
+        StateWord { state, detail: None } => format!("`{state}`"),
+    }
+}
+
 fn fields() -> String {
     let mut text = String::from(
-        "## Fields\n\nWhat `ls` and `show` print with `--json --vocabulary`. What Perennial does not know is `null`.\n\n",
+        "## Fields\n\nWhat `--json --vocabulary` prints. What Perennial does not know is `null`.\n\n",
     );
     for vocabulary in Vocabulary::ALL {
         let title = vocabulary.title();
-        let _ = writeln!(text, "### {title}\n\n| field | holds |\n|---|---|");
-        for (name, source) in vocabulary.fields() {
-            let meaning = match source {
-                Source::Fixed(word) => format!("always `{word}`"),
-                other => other.meaning().to_owned(),
-            };
-            let _ = writeln!(text, "| `{name}` | {meaning} |");
-        }
-        text.push('\n');
+        let agents = vocabulary.fields().iter().map(|(name, source)| match source {
+            Source::Fixed(word) => (*name, format!("always `{word}`")),
+            other => (*name, other.meaning().to_owned()),
+        });
+        text += &rows(&format!("{title}: agents"), agents);
+        let tasks = vocabulary.task_fields().iter().map(|(name, source)| match source {
+            TaskSource::Fixed(word) => (*name, format!("always `{word}`")),
+            other => (*name, other.meaning().to_owned()),
+        });
+        text += &rows(&format!("{title}: tasks"), tasks);
+        let signals = vocabulary.signal_fields().iter().map(|(name, source)| match source {
+            SignalSource::Fixed(word) => (*name, format!("always `{word}`")),
+            other => (*name, other.meaning().to_owned()),
+        });
+        text += &rows(&format!("{title}: signals"), signals);
     }
     text.trim_end().to_owned() + "\n"
+}
+
+fn rows(title: &str, fields: impl Iterator<Item = (&'static str, String)>) -> String {
+    let mut text = format!("### {title}\n\n| field | holds |\n|---|---|\n");
+    for (name, meaning) in fields {
+        let _ = writeln!(text, "| `{name}` | {meaning} |");
+    }
+    text + "\n"
 }

@@ -18,6 +18,9 @@ pub enum TaskWhat {
     /// An agent is on it.
     #[serde(rename = "task-taken")]
     Taken(TaskHappened),
+    /// Another session of the agent that is on it was asked for.
+    #[serde(rename = "task-continued")]
+    Continued(TaskHappened),
     /// Somebody wrote a note to it.
     #[serde(rename = "task-noted")]
     Noted(TaskHappened),
@@ -27,6 +30,9 @@ pub enum TaskWhat {
     /// It can't go on.
     #[serde(rename = "task-blocked")]
     Blocked(TaskHappened),
+    /// What its worker has spent was counted.
+    #[serde(rename = "task-counted")]
+    Counted(TaskHappened),
     /// Somebody says that it is done.
     #[serde(rename = "task-claimed")]
     Claimed(TaskHappened),
@@ -66,9 +72,11 @@ impl TaskWhat {
             TaskWhat::Added(_) => "task-added",
             TaskWhat::Queued(_) => "task-queued",
             TaskWhat::Taken(_) => "task-taken",
+            TaskWhat::Continued(_) => "task-continued",
             TaskWhat::Noted(_) => "task-noted",
             TaskWhat::Stepped(_) => "task-stepped",
             TaskWhat::Blocked(_) => "task-blocked",
+            TaskWhat::Counted(_) => "task-counted",
             TaskWhat::Claimed(_) => "task-claimed",
             TaskWhat::CheckWanted(_) => "task-check-wanted",
             TaskWhat::CheckEnded(_) => "task-check-ended",
@@ -94,6 +102,15 @@ pub struct TaskHappened {
     /// The agent that it is about: its worker, or who was buried.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
+    /// The number of that agent's session.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<u32>,
+    /// Why that session was asked for, by the word that the agent's move has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cause: Option<String>,
+    /// The tokens that were counted for the task since the last time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]

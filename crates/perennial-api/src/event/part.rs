@@ -106,6 +106,9 @@ pub enum Fact {
     /// A verb was given.
     Asked {
         verb: String,
+        /// For a session with a new conversation.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        fresh: bool,
     },
     Executed {
         process: Process,
@@ -133,6 +136,14 @@ pub enum Fact {
     },
     /// The journal has lost its newest records.
     RecordsLost,
+    /// This task of its is verified, and nothing else is left for it to do.
+    TaskVerified {
+        task: String,
+    },
+    /// It is on this task.
+    TaskGiven {
+        task: String,
+    },
     Unreadable {
         /// Left out for those who may not see it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -177,6 +188,14 @@ pub enum Opening {
         /// `open`: the session goes on with its turn; `over` and `stopped`: it waits.
         turn: String,
     },
+    /// A new conversation, in which the work of the earlier ones goes on: the session is told where it stood.
+    Anew {
+        conversation: String,
+        /// As with `resume`.
+        turn: String,
+        /// `asked`, `handoff`, `churn` or `thrash`.
+        why: String,
+    },
 }
 
 /// What was measured of a context window.
@@ -215,6 +234,8 @@ pub enum Content {
     },
     /// A round that a role asks of its holder.
     Round { role: String, number: u64 },
+    /// What a session is asked that hands off.
+    Handoff { number: u32 },
 }
 
 /// A text by its beginning.

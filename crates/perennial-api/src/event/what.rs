@@ -2,8 +2,11 @@
 //!
 //! Words (states, reasons, causes, …) are text: a newer daemon may know more of them.
 
+mod kind;
+
 use serde::{Deserialize, Serialize};
 
+use super::of_handoff::HandoffWhat;
 use super::of_task::TaskWhat;
 use super::part::{
     Author, Claimed, Content, Evidence, Exit, Hatched, JobEnd, Moved, Opening, Process, Purpose,
@@ -99,6 +102,15 @@ pub enum What {
     PhaseReported {
         phase: String,
     },
+    /// What the session did or said shows where the agent's work stands.
+    PhaseFound {
+        number: u32,
+        phase: String,
+        /// What showed it, such as `file-edited` or `tests-run`.
+        indicator: String,
+        /// When that was, by its source.
+        seen_at: Moment,
+    },
     Renamed {
         name: String,
     },
@@ -117,7 +129,7 @@ pub enum What {
     /// A snapshot of the agent's work tree was taken.
     SnapshotTaken {
         number: u32,
-        /// `asked` or `before-restore`.
+        /// `asked`, `before-restore`, `planned-end`, `crash`, `reboot`, `phase-change`, `commit` or `checkpoint`.
         why: String,
         commit: String,
         base: Option<String>,
@@ -127,6 +139,27 @@ pub enum What {
         torn: u32,
         evidence: Evidence,
     },
+    /// A snapshot is to be taken; sessions may wait for it until then.
+    SnapshotWanted {
+        wish: u32,
+        /// Why, as in `snapshot-taken`.
+        why: String,
+        until: String,
+    },
+    /// Nothing has changed since this snapshot.
+    SnapshotUnchanged {
+        wish: u32,
+        why: String,
+        number: u32,
+    },
+    /// No snapshot could be taken.
+    SnapshotMissed {
+        wish: u32,
+        why: String,
+        /// `took-too-long`, `no-work-tree`, `unsupported`, `failed` or `home-copied`.
+        cause: String,
+        told: String,
+    },
     /// The files of a snapshot are about to be put back.
     RestoreBegun {
         number: u32,
@@ -135,10 +168,55 @@ pub enum What {
         with_index: bool,
         evidence: Evidence,
     },
+    /// A restore has ended; no session started in its work tree meanwhile.
+    RestoreEnded {
+        number: u32,
+        /// The snapshot of what was there before.
+        present: u32,
+        written: u64,
+        removed: u64,
+        indexes: u32,
+        /// Why it stopped before its end.
+        failed: Option<String>,
+        /// How many files were then neither written nor removed that should have been, and the first of them.
+        left: u64,
+        listed: Option<Vec<String>>,
+    },
+    /// These snapshots are not kept any longer.
+    SnapshotsDropped {
+        numbers: Vec<u32>,
+        /// `number` or `age`.
+        why: String,
+    },
+    /// The files of dropped snapshots are gone.
+    SnapshotsRemoved {
+        numbers: Vec<u32>,
+        bytes: u64,
+    },
+    /// Where the agent's work stands was recorded.
+    CheckpointTaken {
+        number: u32,
+        /// `agent`, `operator`, `phase`, `commit`, `planned-end`, `crash`, `finished`, `handoff` or
+        /// `before-compaction`.
+        why: String,
+        session: u32,
+        phase: String,
+        /// Where the work stands, on one line.
+        summary: Option<String>,
+        /// The snapshot of its work tree that belongs to it.
+        snapshot: Option<u32>,
+        evidence: Evidence,
+    },
     /// The agent asked to be buried when its turn has ended.
     BurialAsked {
         evidence: Evidence,
     },
+    /// A task of the agent's was verified: it rests when nothing else is left for it to do.
+    RestEarned {
+        task: String,
+    },
+    /// Somebody has more for the agent: it does not rest.
+    RestTakenBack {},
     /// A round of the agent's role was given to a session or taken back; the next interval begins.
     RoundPassed {
         round: u64,
@@ -362,77 +440,10 @@ pub enum What {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         why: Option<String>,
     },
+    /// Something happened about a handoff of its session.
+    #[serde(untagged)]
+    Handoff(HandoffWhat),
     /// Something happened to a task.
     #[serde(untagged)]
     Task(TaskWhat),
-}
-
-impl What {
-    /// The word for its kind, as `kind` has it.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            What::Hatched(_) => "hatched",
-            What::Moved(_) => "moved",
-            What::Rehomed { .. } => "rehomed",
-            What::Held { .. } => "held",
-            What::HoldLifted { .. } => "hold-lifted",
-            What::SessionWanted { .. } => "session-wanted",
-            What::SessionStarting { .. } => "session-starting",
-            What::SessionRunning { .. } => "session-running",
-            What::SessionEnding { .. } => "session-ending",
-            What::SessionFound { .. } => "session-found",
-            What::SessionEnded { .. } => "session-ended",
-            What::SessionProgressed { .. } => "session-progressed",
-            What::ConversationFollowed { .. } => "conversation-followed",
-            What::WindowBegan { .. } => "window-began",
-            What::ClockPassed { .. } => "clock-passed",
-            What::ClockTold { .. } => "clock-told",
-            What::PhaseReported { .. } => "phase-reported",
-            What::Renamed { .. } => "renamed",
-            What::Summarised { .. } => "summarised",
-            What::LegacyLeft { .. } => "legacy-left",
-            What::BurialAsked { .. } => "burial-asked",
-            What::RoundPassed { .. } => "round-passed",
-            What::TookRole { .. } => "took-role",
-            What::LeftRole { .. } => "left-role",
-            What::SettingsChanged(_) => "settings-changed",
-            What::PutOff { .. } => "put-off",
-            What::SnapshotTaken { .. } => "snapshot-taken",
-            What::RestoreBegun { .. } => "restore-begun",
-            What::DaemonStarted { .. } => "daemon-started",
-            What::DaemonStopped { .. } => "daemon-stopped",
-            What::JournalRestored { .. } => "journal-restored",
-            What::RecordsLost { .. } => "records-lost",
-            What::RecordingsPruned { .. } => "recordings-pruned",
-            What::AgentCleaned { .. } => "agent-cleaned",
-            What::Taken(_) => "taken",
-            What::Left(_) => "left",
-            What::MessageRecorded { .. } => "message-recorded",
-            What::MessageOffered { .. } => "message-offered",
-            What::MessageEntered { .. } => "message-entered",
-            What::MessageHeld { .. } => "message-held",
-            What::MessageBlocked { .. } => "message-blocked",
-            What::MessageHeard { .. } => "message-heard",
-            What::MessageSeen { .. } => "message-seen",
-            What::MessageWithdrawn { .. } => "message-withdrawn",
-            What::MessageReturned {} => "message-returned",
-            What::MessageForwarded { .. } => "message-forwarded",
-            What::MessageRead { .. } => "message-read",
-            What::PostWritten { .. } => "post-written",
-            What::PostVacancyAnnounced(_) => "post-vacancy-announced",
-            What::RoleTaken { .. } => "role-taken",
-            What::RoleLeft { .. } => "role-left",
-            What::RoleVacated(_) => "role-vacated",
-            What::RoleDismissed {} => "role-dismissed",
-            What::JobWanted { .. } => "job-wanted",
-            What::JobRunning { .. } => "job-running",
-            What::JobEnded { .. } => "job-ended",
-            What::SignalSent { .. } => "signal-sent",
-            What::EscalationOpened { .. } => "escalation-opened",
-            What::EscalationRaised { .. } => "escalation-raised",
-            What::EscalationEnded { .. } => "escalation-ended",
-            What::Unreadable { .. } => "unreadable",
-            What::Task(task) => task.kind(),
-        }
-    }
 }

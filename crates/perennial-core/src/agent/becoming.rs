@@ -45,6 +45,10 @@ impl<'a> Becoming<'a> {
         self.events.push(event);
     }
 
+    pub fn extend(&mut self, events: impl IntoIterator<Item = AgentEvent>) {
+        self.events.extend(events);
+    }
+
     /// A move by the table; false where the table has none, and then nothing happens.
     pub fn moves(
         &mut self,

@@ -16,7 +16,29 @@ use crate::session::{Pace, Phase};
 use crate::settings::Settings;
 use crate::state::{Cause, State};
 use crate::time::Time;
-use crate::work::WorkPhase;
+use crate::work::{self, WorkPhase};
+
+/// Whether a session that a verb asks for takes its conversation up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Start {
+    Continue,
+    /// It begins a new one, and is told where the work stood.
+    Fresh,
+}
+
+impl Start {
+    /// A bare command has no conversation that it could leave.
+    fn of(self, agent: &Agent) -> Start {
+        if agent.launch.is_bare() { Start::Continue } else { self }
+    }
+
+    fn asked(self, verb: Verb) -> Finding {
+        match self {
+            Start::Continue => Finding::Asked(verb),
+            Start::Fresh => Finding::AskedFresh(verb),
+        }
+    }
+}
 
 /// The first events of a new agent.
 pub fn hatch(
@@ -70,9 +92,15 @@ pub fn stop(agent: &Agent, witness: Witness, now: Time) -> Result<Vec<AgentEvent
 
 /// Gives the agent a session, now or as soon as the last one is gone. A hold that the caller may lift
 /// ends with it; an agent that lives is then left to go on.
-pub fn wake(agent: &Agent, witness: Witness, now: Time) -> Result<Vec<AgentEvent>, Refusal> {
+pub fn wake(
+    agent: &Agent,
+    start: Start,
+    witness: Witness,
+    now: Time,
+) -> Result<Vec<AgentEvent>, Refusal> {
     may_have_a_session(agent, Verb::Wake, witness)?;
-    let evidence = Evidence { witness, fact: Finding::Asked(Verb::Wake), at: now };
+    let start = start.of(agent);
+    let evidence = Evidence { witness, fact: start.asked(Verb::Wake), at: now };
     let mut next = Becoming::new(agent, now);
     let is_lifted = lift(&mut next, &evidence)?;
     if lives(agent) {
@@ -82,6 +110,9 @@ pub fn wake(agent: &Agent, witness: Witness, now: Time) -> Result<Vec<AgentEvent
     let phase = agent.live_session().map(|session| session.phase);
     match agent.state {
         // A session ended while it was held, and the next one waited for this.
+        State::Waking if start == Start::Fresh => {
+            next_session(&mut next, Cause::Restarted, evidence);
+        }
         State::Waking => begin(&mut next),
         State::HandingOff => next_session(&mut next, Cause::HandedOff, evidence),
         // Its session may live, whatever record can't be read: it is taken up, not doubled.
@@ -108,13 +139,21 @@ pub fn wake(agent: &Agent, witness: Witness, now: Time) -> Result<Vec<AgentEvent
 
 /// Ends the live session, if there is one, and gives the agent the next: at once, or as soon as the last
 /// one is gone. Both are one decision, so whoever crashes in between leaves an agent that is waking.
-pub fn restart(agent: &Agent, witness: Witness, now: Time) -> Result<Vec<AgentEvent>, Refusal> {
+pub fn restart(
+    agent: &Agent,
+    start: Start,
+    witness: Witness,
+    now: Time,
+) -> Result<Vec<AgentEvent>, Refusal> {
     may_have_a_session(agent, Verb::Restart, witness)?;
-    let evidence = Evidence { witness, fact: Finding::Asked(Verb::Restart), at: now };
+    let start = start.of(agent);
+    let evidence = Evidence { witness, fact: start.asked(Verb::Restart), at: now };
     let mut next = Becoming::new(agent, now);
     lift(&mut next, &evidence)?;
-    // A session that waits for its turn is the next one already, and keeps its place in the line.
-    if next.agent().waits_in_line() && !agent.is_damaged() {
+    // A session that waits for its turn is the next one already, and keeps its place in the line, unless it is to take
+    // up a conversation that is not wanted.
+    let is_next = start == Start::Continue && next.agent().waits_in_line();
+    if is_next && !agent.is_damaged() {
         next.moves(Cause::Restarted, Reason::Starting, evidence, None);
     } else {
         end_session(&mut next, Pace::Graceful);
@@ -241,9 +280,8 @@ pub fn rename(agent: &Agent, name: Name) -> Result<Vec<AgentEvent>, Refusal> {
 
 /// The agent's own word on where its work stands.
 pub fn report(agent: &Agent, phase: Option<WorkPhase>, summary: Option<String>) -> Vec<AgentEvent> {
-    let phase = phase.filter(|phase| agent.work_phase != Some(*phase));
     let summary = summary.filter(|summary| agent.summary.as_ref() != Some(summary));
-    let phase = phase.map(|phase| AgentEvent::PhaseReported { phase });
+    let phase = phase.and_then(|phase| work::reported(agent, phase));
     phase.into_iter().chain(summary.map(|summary| AgentEvent::Summarised { summary })).collect()
 }
 

@@ -7,12 +7,15 @@ use std::time::Duration;
 
 use super::Agent;
 use super::observe::progress;
+use crate::checkpoint;
 use crate::context::Clock;
 use crate::conversation::{Conversations, Opening, Turn};
 use crate::event::{AgentEvent, Move};
+use crate::handoff;
 use crate::id::SessionNumber;
 use crate::legacy::{LeftText, LegacyKind};
 use crate::reason::{Reason, Witness};
+use crate::rest;
 use crate::restart::{History, Tally};
 use crate::role::RoleTerms;
 use crate::round::Rounds;
@@ -20,11 +23,18 @@ use crate::session::{Phase, Session, SessionEvent};
 use crate::settings::{self, Pending};
 use crate::snapshot;
 use crate::state::{Cause, Roster, State};
+use crate::succession;
 use crate::text::Text;
 use crate::time::Time;
+use crate::work;
 
 /// Folds one event.
 pub fn evolve(agent: &mut Agent, event: &AgentEvent, at: Time) {
+    fold(agent, event, at);
+    checkpoint::fall_due(agent, event);
+}
+
+fn fold(agent: &mut Agent, event: &AgentEvent, at: Time) {
     match event {
         AgentEvent::Hatched(_) => {}
         AgentEvent::Moved(moved) => take(agent, moved, at),
@@ -35,27 +45,17 @@ pub fn evolve(agent: &mut Agent, event: &AgentEvent, at: Time) {
         AgentEvent::SessionWanted { number, opening } => {
             agent.previous_exit = agent.session.take().and_then(|session| session.exit);
             agent.session = Some(Session::wanted(*number, opening.clone(), at));
-            // Its own from here on, also if this session never comes to say so.
-            if let Opening::Resume { conversation, turn } = opening {
-                let known = agent.conversations.take();
-                agent.conversations = Some(Conversations::follow(known, conversation));
-                agent.turn = *turn;
-            }
+            handoff::evolve_by_session(agent, opening);
+            open(agent, opening);
         }
-        AgentEvent::SessionStarting { number, limit } => {
-            // One that stood in line gets its start limit when its turn comes.
-            if agent.state == State::Waking {
-                agent.until = Some(at + *limit);
-            }
-            fold_session(agent, *number, &SessionEvent::Starting, at);
-        }
+        AgentEvent::SessionStarting { number, limit } => starting(agent, *number, *limit, at),
         AgentEvent::SessionRunning { number, process } => {
             fold_session(agent, *number, &SessionEvent::Running(*process), at);
         }
         AgentEvent::SessionEnding { number, pace } => {
             fold_session(agent, *number, &SessionEvent::Ending(*pace), at);
         }
-        &AgentEvent::SessionEnded { number, exit, is_clean, ref tally } => {
+        &AgentEvent::SessionEnded { number, exit, is_clean, ref tally, asked: _ } => {
             count(agent, number, tally, at);
             fold_session(agent, number, &SessionEvent::Ended { exit, is_clean }, at);
         }
@@ -71,13 +71,15 @@ pub fn evolve(agent: &mut Agent, event: &AgentEvent, at: Time) {
                 session.has_announced = true;
             }
             if how.begins_a_window() {
-                agent.clock = Clock::begin(at);
+                begin_window(agent, at);
             }
+            succession::followed(agent);
         }
-        AgentEvent::WindowBegan { .. } => agent.clock = Clock::begin(at),
+        AgentEvent::WindowBegan { .. } => begin_window(agent, at),
         AgentEvent::ClockPassed { threshold, .. } => agent.clock.passed = Some(*threshold),
         AgentEvent::ClockTold { threshold, .. } => agent.clock.told = Some(*threshold),
-        AgentEvent::PhaseReported { phase } => agent.work_phase = Some(*phase),
+        AgentEvent::PhaseReported { phase } => agent.work.report(*phase, at),
+        AgentEvent::Work(event) => work::evolve(&mut agent.work, event),
         AgentEvent::Renamed { name } => (agent.name, agent.named_at) = (Some(name.clone()), at),
         AgentEvent::RoleTaken { role, terms, .. } => take_role(agent, role, terms, at),
         AgentEvent::RoleLeft { .. } => (agent.role, agent.role_terms) = Default::default(),
@@ -85,8 +87,11 @@ pub fn evolve(agent: &mut Agent, event: &AgentEvent, at: Time) {
         AgentEvent::SettingsChanged { settings, .. } => settings::take(agent, settings),
         AgentEvent::LegacyLeft { kind, text } => leave(agent, *kind, text, at),
         AgentEvent::BurialAsked { evidence } => agent.burial = Some(evidence.clone()),
+        AgentEvent::Rest(event) => rest::evolve(agent, event, at),
         AgentEvent::Summarised { summary } => agent.summary = Some(summary.clone()),
-        AgentEvent::Snapshot(event) => snapshot::evolve(agent, event),
+        AgentEvent::Snapshot(event) => snapshot::evolve(agent, event, at),
+        AgentEvent::Handoff(event) => handoff::evolve(agent, event, at),
+        AgentEvent::Checkpoint(event) => checkpoint::evolve(agent, event, at),
         AgentEvent::PutOff { until, unseen } => {
             agent.until = until.or(agent.until);
             not_seen(agent, *unseen, at);
@@ -94,9 +99,37 @@ pub fn evolve(agent: &mut Agent, event: &AgentEvent, at: Time) {
     }
 }
 
+fn starting(agent: &mut Agent, number: SessionNumber, limit: Duration, at: Time) {
+    // One that stood in line gets its start limit when its turn comes.
+    let stood = agent.session.as_ref().is_some_and(|session| session.wanted_at < at);
+    if agent.state == State::Waking || (agent.state == State::Hatching && stood) {
+        agent.until = Some(at + limit);
+    }
+    fold_session(agent, number, &SessionEvent::Starting, at);
+}
+
+fn begin_window(agent: &mut Agent, at: Time) {
+    agent.clock = Clock::begin(at);
+    handoff::evolve_by_window(agent);
+}
+
+fn open(agent: &mut Agent, opening: &Opening) {
+    match opening {
+        Opening::Bare | Opening::Fresh(_) => {}
+        // Its own from here on, also if this session never comes to say so.
+        Opening::Resume { conversation, turn } => {
+            let known = agent.conversations.take();
+            agent.conversations = Some(Conversations::follow(known, conversation));
+            agent.turn = *turn;
+        }
+        Opening::Anew { turn, .. } => agent.turn = *turn,
+    }
+}
+
 fn progressed(agent: &mut Agent, number: SessionNumber) {
     if let Some(session) = agent.session.as_mut().filter(|session| session.number == number) {
         session.has_progressed = true;
+        agent.succession.has_worked = true;
     }
 }
 
@@ -133,6 +166,7 @@ fn count(agent: &mut Agent, number: SessionNumber, tally: &Tally, at: Time) {
 }
 
 fn take(agent: &mut Agent, moved: &Move, at: Time) {
+    handoff::evolve_by_move(agent, moved);
     if matches!(moved.cause, Cause::Retry | Cause::EndedAgain | Cause::RebootedBusy) {
         agent.respawn_count += 1;
     }
@@ -151,6 +185,13 @@ fn take(agent: &mut Agent, moved: &Move, at: Time) {
     if moved.to.roster() == Roster::Cemetery {
         (agent.hold, agent.burial) = (None, None);
     }
+    if rest::is_over_by(moved.cause) {
+        agent.rest = None;
+    }
+    if moved.to == State::Waking {
+        agent.woken_by = Some(moved.cause);
+    }
+    succession::moved(agent, moved);
     agent.turn = turn_after(agent, moved);
     if matches!(moved.reason, Reason::ServiceFailed | Reason::LimitReached) {
         agent.unsettled = Some(moved.reason);
@@ -209,6 +250,7 @@ fn fold_session(agent: &mut Agent, number: SessionNumber, event: &SessionEvent, 
     if *event == SessionEvent::Starting {
         // It has everything that was set until now.
         agent.pending = Pending::default();
+        agent.snapshot_record.session_place = None;
     }
     agent.session = agent
         .session

@@ -9,12 +9,15 @@ use super::step::end_session;
 use crate::context::{Sample, Source};
 use crate::conversation::{ConversationId, Followed, Opening, Turn};
 use crate::event::AgentEvent;
+use crate::handoff;
 use crate::id::SessionNumber;
 use crate::observation::{Sign, Wait};
 use crate::reason::{Evidence, Finding, Reason, Show, Witness};
 use crate::session::{Pace, Phase, Session};
 use crate::state::{Cause, State};
 use crate::time::Time;
+use crate::work::{self, Indicator};
+use crate::{keeping, snapshot::SnapshotCause};
 
 /// Takes note of what the harness of session `number` shows.
 pub fn observe_harness(
@@ -23,6 +26,9 @@ pub fn observe_harness(
     sign: &Sign,
     now: Time,
 ) -> Vec<AgentEvent> {
+    if let Sign::Worked { indicator, at } = sign {
+        return worked(agent, number, *indicator, *at, now);
+    }
     let live = agent.live_session().filter(|session| session.number == number);
     // One that was asked to end may still talk; the agent has moved on.
     let talks = |session: &&Session| matches!(session.phase, Phase::Starting | Phase::Running);
@@ -34,8 +40,29 @@ pub fn observe_harness(
     next.into_events()
 }
 
+/// The last that a session did may be read when it is over: it counts until the next one is wanted.
+fn worked(
+    agent: &Agent,
+    number: SessionNumber,
+    indicator: Indicator,
+    at: Time,
+    now: Time,
+) -> Vec<AgentEvent> {
+    let is_newest = agent.session.as_ref().is_some_and(|session| session.number == number);
+    if !is_newest || agent.is_over() {
+        return Vec::new();
+    }
+    // A commit that a checkpoint has taken in is told again when its transcript is.
+    let is_news = agent.checkpoint.as_ref().is_none_or(|last| last.at < at);
+    let committed = indicator == Indicator::CommitMade && is_news;
+    let wish = committed.then(|| keeping::want(agent, SnapshotCause::Commit, now)).flatten();
+    // The wish comes first: the change of phase is served by it.
+    wish.into_iter().chain(work::found(agent, number, indicator, at, now)).collect()
+}
+
 fn take(next: &mut Becoming<'_>, session: &Session, sign: &Sign) {
     let (agent, number) = (next.before(), session.number);
+    handoff::shown(next, sign);
     match sign {
         Sign::Began { conversation, how } => began(next, session, conversation, *how),
         // Its first word was not heard; this one is as good.
@@ -68,7 +95,13 @@ fn take(next: &mut Becoming<'_>, session: &Session, sign: &Sign) {
         }
         Sign::WindowBegan => next.emit(AgentEvent::WindowBegan { number }),
         Sign::Drawn => announced(next, session, false),
+        Sign::LargeTurn { percent } => handoff::large_turn(next, number, *percent),
+        Sign::Symptom { symptom, sample } => {
+            handoff::showed(next, number, *symptom, sample.as_ref());
+        }
         Sign::Hangs => hangs(next),
+        // Weighed before, whether or not the session is alive.
+        Sign::Worked { .. } => {}
     }
 }
 
@@ -148,6 +181,7 @@ fn passed(
     for threshold in agent.clock.passes(sample) {
         next.emit(AgentEvent::ClockPassed { number, threshold, sample: *sample });
     }
+    handoff::measured(next, number, sample);
 }
 
 fn works_in_background(agent: &Agent) -> bool {
@@ -165,6 +199,8 @@ fn input_reason(agent: &Agent, is_lost: bool) -> Reason {
         Some(Opening::Bare | Opening::Fresh(_) | Opening::Resume { .. }) => {
             agent.unsettled.unwrap_or(Reason::Idle)
         }
+        // It always has something to say.
+        Some(Opening::Anew { .. }) => Reason::Idle,
         // How its last turn ended may be what was not heard.
         None if agent.state == State::Unknown => agent.unsettled.unwrap_or(Reason::Idle),
         None => Reason::Idle,

@@ -8,19 +8,22 @@ use std::time::Duration;
 use super::becoming::Becoming;
 use super::burial;
 use super::step::{
-    begin, end_session, history_after, next_session, retry_in_line, session_ended, starting,
-    want_session,
+    begin, end_session, history_after, keep_what_is_left, next_session, retry_in_line,
+    session_ended, starting, want_session,
 };
 use super::{Agent, DIALOG_AFTER, START_LIMIT};
 use crate::conversation::Turn;
 use crate::event::AgentEvent;
 use crate::exit::{self, Exit, Fate, UnknownExit};
+use crate::handoff;
 use crate::hold::{HeldFor, Hold};
 use crate::id::{NodeId, SessionNumber};
+use crate::keeping::{self, MissCause};
 use crate::observation::Report;
 use crate::reason::{Evidence, Finding, Reason, Show, Witness};
 use crate::restart::{NOT_INSTANT, Next, Restart, SessionProgress};
 use crate::session::{Pace, Phase, Session};
+use crate::snapshot::{self, SnapshotCause};
 use crate::state::{Cause, State};
 use crate::time::Time;
 
@@ -67,6 +70,7 @@ fn ended(
 ) -> Vec<AgentEvent> {
     let mut next = Becoming::new(agent, now);
     session_ended(&mut next, exit, is_clean);
+    keep_what_is_left(&mut next, SnapshotCause::Crash);
     // Its state stays unknown: what can't be read may have been an order. If it becomes readable, what
     // follows is decided then.
     if !agent.is_damaged() {
@@ -133,8 +137,9 @@ fn unasked(next: &mut Becoming<'_>, evidence: Evidence) {
         next.moves(Cause::NeverNamed, Reason::NeverNamed, evidence, None);
         return;
     }
-    // A harness that ended before any sign of life did not end well, whatever its code.
-    let is_clean = session.is_clean && (agent.launch.is_bare() || was_heard(agent, session));
+    // A harness that ended before any sign of life, or in the middle of a turn, did not end well, whatever its code.
+    let may_be_clean = was_heard(agent, session) && !is_cut_off(agent);
+    let is_clean = session.is_clean && (agent.launch.is_bare() || may_be_clean);
     // One that ends at once, again and again, waits between its tries as any other does.
     let waits =
         agent.state == State::Hatching || session.lived(now) < NOT_INSTANT || agent.hold.is_some();
@@ -148,6 +153,13 @@ fn unasked(next: &mut Becoming<'_>, evidence: Evidence) {
         Fate::Again if !waits => next_session(next, Cause::EndedAgain, evidence),
         Fate::Again | Fate::Crashed => crash(next, Cause::EndedCrashed, evidence),
     }
+}
+
+/// Whether the session ended in the middle of a turn. One whose turn left something running, or that waited for a
+/// rate limit, may have been left by its person.
+fn is_cut_off(agent: &Agent) -> bool {
+    let may_be_left = matches!(agent.reason, Reason::BackgroundTasks | Reason::RateLimited);
+    agent.turn == Turn::Open && !may_be_left
 }
 
 /// Whether the session's harness gave any sign of life.
@@ -195,6 +207,8 @@ pub fn progress(agent: &Agent, session: &Session) -> SessionProgress {
 /// `may_start`: no agent is ahead of it in line.
 pub fn due(agent: &Agent, may_start: bool, now: Time) -> Vec<AgentEvent> {
     let mut next = Becoming::new(agent, now);
+    // KE1: also of one that is held.
+    next.extend(keeping::due(agent, now));
     if agent.hold.is_none() {
         come_due(&mut next, may_start);
     }
@@ -232,7 +246,9 @@ fn come_due(next: &mut Becoming<'_>, may_start: bool) {
         }
         // After a reboot others wait to be resumed: it gets in line with them.
         State::Crashed if agent.live_session().is_none() => retry_in_line(next, evidence),
-        State::HandingOff => end_session(next, Pace::AtOnce),
+        // Its request can't be read.
+        State::HandingOff if agent.handing_off().is_none() => end_session(next, Pace::AtOnce),
+        State::HandingOff => handoff::come_due(next),
         State::Waiting if agent.reason == Reason::FirstRunDialog => {
             silent(next, Reason::SilentAtStart, None);
         }
@@ -291,6 +307,7 @@ pub fn rebooted(agent: &Agent, now: Time) -> Vec<AgentEvent> {
         Phase::Starting | Phase::Running | Phase::Ending(_) | Phase::Ended => {}
     }
     session_ended(&mut next, Exit::Unknown(UnknownExit::MachineRestarted), false);
+    keep_what_is_left(&mut next, SnapshotCause::Reboot);
     if !agent.is_damaged() {
         follow_reboot(&mut next, evidence);
     }
@@ -316,6 +333,8 @@ pub fn home_copied(agent: &Agent, node: NodeId, now: Time) -> Vec<AgentEvent> {
     };
     let mut next = Becoming::new(agent, now);
     next.emit(AgentEvent::Rehomed { node });
+    next.extend(keeping::given_up(agent, MissCause::HomeCopied));
+    next.extend(snapshot::given_up(agent, "the home was copied: the work tree is the original's"));
     session_ended(&mut next, Exit::Unknown(UnknownExit::HomeCopied), false);
     if lived {
         let held_for = HeldFor::Person;

@@ -4,9 +4,12 @@
 //! `observe` go by.
 
 use super::{Agent, Confirmation};
+use crate::fleet::Fleet;
 use crate::hold::HeldFor;
 use crate::reason::Reason;
+use crate::rest;
 use crate::restart::Restart;
+use crate::role::Span;
 use crate::session::Phase;
 use crate::state::State;
 use crate::time::Time;
@@ -47,8 +50,12 @@ pub enum Outlook {
     Retry { at: Option<Time> },
     /// It asked to be buried, and is when its turn or its session has ended.
     Burial,
+    /// Its task is verified: it does this when nothing is left for it to do.
+    Rest(Span),
     /// It sleeps until it is woken.
     Wake,
+    /// It hibernates until a task lies on its queue, or it is woken.
+    Task,
     /// Only a person's approval wakes it.
     Approval,
     /// This is final.
@@ -64,6 +71,21 @@ pub fn outlook(agent: &Agent, confirmation: Confirmation) -> Outlook {
     if agent.burial.is_some() && !is_final(state) && state != State::Frozen {
         return Outlook::Burial;
     }
+    let rest = resting(agent, (state, reason)).map(Outlook::Rest);
+    rest.unwrap_or_else(|| by_state(agent, (state, reason)))
+}
+
+impl Fleet {
+    /// What comes next for an agent, as far as its tasks tell: while it has another one, that is not its rest.
+    pub fn outlook(&self, agent: &Agent, confirmation: Confirmation) -> Outlook {
+        let has_task = self.tasks().of(agent.id).next().is_some();
+        let next = outlook(agent, confirmation);
+        let is_put_off = has_task && matches!(next, Outlook::Rest(_));
+        if is_put_off { by_state(agent, agent.vouched(confirmation)) } else { next }
+    }
+}
+
+fn by_state(agent: &Agent, (state, reason): (State, Reason)) -> Outlook {
     match state {
         State::Hatching | State::Waking => start(agent),
         State::Working if reason == Reason::InTurn => Outlook::TurnEnd,
@@ -73,10 +95,19 @@ pub fn outlook(agent: &Agent, confirmation: Confirmation) -> Outlook {
         State::Unknown => Outlook::Confirmation,
         State::HandingOff => Outlook::Successor { at: agent.until },
         State::Crashed => Outlook::Retry { at: agent.until },
-        State::Sleeping | State::Hibernating => Outlook::Wake,
+        State::Sleeping => Outlook::Wake,
+        State::Hibernating => Outlook::Task,
         State::Frozen => Outlook::Approval,
         State::Dead | State::Expired => Outlook::Final,
     }
+}
+
+/// What rest comes to for an agent that may, once its turn is over and nothing else is left.
+fn resting(agent: &Agent, (state, reason): (State, Reason)) -> Option<Span> {
+    let is_in_turn = state == State::Working && reason == Reason::InTurn;
+    let is_idle = state == State::Waiting && reason == Reason::Idle;
+    let may = agent.rest.is_some() && (is_in_turn || is_idle);
+    rest::span(agent).filter(|_| may)
 }
 
 fn is_final(state: State) -> bool {

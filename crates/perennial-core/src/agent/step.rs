@@ -7,10 +7,12 @@ use crate::conversation::{Opening, Turn};
 use crate::event::AgentEvent;
 use crate::exit::{Exit, UnknownExit};
 use crate::id::SessionNumber;
+use crate::keeping;
 use crate::reason::{Evidence, Reason};
 use crate::restart::{History, Tally};
 use crate::session::{Pace, Phase, Session};
-use crate::state::Cause;
+use crate::snapshot::SnapshotCause;
+use crate::state::{Cause, State};
 use crate::time::Time;
 
 /// Moves to `waking`. The session itself begins with it if nothing of the last one is left.
@@ -44,7 +46,13 @@ pub fn want_session(next: &mut Becoming<'_>) -> SessionNumber {
         Opening::Resume { conversation, turn: Turn::Open } if is_copied => {
             Opening::Resume { conversation, turn: Turn::Stopped }
         }
-        opening @ (Opening::Bare | Opening::Fresh(_) | Opening::Resume { .. }) => opening,
+        Opening::Anew { conversation, turn: Turn::Open, why } if is_copied => {
+            Opening::Anew { conversation, turn: Turn::Stopped, why }
+        }
+        opening @ (Opening::Bare
+        | Opening::Fresh(_)
+        | Opening::Resume { .. }
+        | Opening::Anew { .. }) => opening,
     };
     next.emit(AgentEvent::SessionWanted { number, opening });
     number
@@ -60,8 +68,36 @@ pub fn session_ended(next: &mut Becoming<'_>, exit: Exit, is_clean: bool) {
     let agent = next.agent();
     let Some(session) = agent.live_session() else { return };
     let tally = Tally::Becomes(history_after(agent, session, now));
-    let number = session.number;
-    next.emit(AgentEvent::SessionEnded { number, exit, is_clean, tally });
+    let (number, asked) = (session.number, asked_because(agent, session));
+    next.emit(AgentEvent::SessionEnded { number, exit, is_clean, tally, asked });
+}
+
+/// Why this session had been asked to end, if the agent has moved on since: nothing but its end is left to come.
+fn asked_because(agent: &Agent, session: &Session) -> Option<Reason> {
+    match agent.state {
+        State::Sleeping | State::Hibernating | State::Frozen | State::Dead | State::Expired => {
+            Some(agent.reason)
+        }
+        State::Waking if matches!(session.phase, Phase::Ending(_)) => Some(agent.reason),
+        State::Hatching
+        | State::Waking
+        | State::Working
+        | State::Waiting
+        | State::HandingOff
+        | State::Unknown
+        | State::Crashed => None,
+    }
+}
+
+/// A session that ran has ended and nobody asked it to: what it left is kept before the next one changes it.
+pub fn keep_what_is_left(next: &mut Becoming<'_>, why: SnapshotCause) {
+    let ran = |session: &&Session| session.is_over() && session.started_at.is_some();
+    let was_asked = next.agent().session.as_ref().filter(ran).map(|session| session.was_asked);
+    if was_asked == Some(false) {
+        let now = next.now();
+        let wish = keeping::want(next.agent(), why, now);
+        next.extend(wish);
+    }
 }
 
 /// What the end of this session makes of the history: what follows is decided by that.
@@ -87,7 +123,13 @@ pub fn end_session(next: &mut Becoming<'_>, pace: Pace) {
                 burial::carry_out(next);
             }
         }
-        Phase::Starting | Phase::Running => next.emit(ending),
+        Phase::Running => {
+            let now = next.now();
+            let wish = keeping::want(next.agent(), SnapshotCause::PlannedEnd, now);
+            next.extend(wish);
+            next.emit(ending);
+        }
+        Phase::Starting => next.emit(ending),
         Phase::Ending(Pace::Graceful) if pace == Pace::AtOnce => next.emit(ending),
         Phase::Ending(_) | Phase::Ended => {}
     }
@@ -122,7 +164,8 @@ mod tests {
         for event in home_copied(&agent, NodeId(2), now) {
             evolve(&mut agent, &event, now);
         }
-        let events = decide::wake(&agent, Witness::Operator, now).expect("it is woken");
+        let events = decide::wake(&agent, decide::Start::Continue, Witness::Operator, now)
+            .expect("it is woken");
         let is_stopped = |event: &AgentEvent| {
             let AgentEvent::SessionWanted { opening, .. } = event else { return false };
             matches!(opening, Opening::Resume { turn: Turn::Stopped, .. })

@@ -10,7 +10,6 @@ use crate::id::AgentId;
 use crate::message::{self, Sender};
 use crate::name::NameKey;
 use crate::refusal::Refusal;
-use crate::state::Roster;
 
 /// The first step.
 pub fn first(fleet: &Fleet, by: Sender, to: &EscalateTo) -> Result<Step, Refusal> {
@@ -77,7 +76,6 @@ fn overseer(
 /// The nearest ancestor of the agent that escalates who has not been told.
 fn ancestor(fleet: &Fleet, by: Sender, taken: &[Step]) -> Option<Step> {
     let is_told = |agent: &Agent| taken.iter().any(|step| step.mailbox().agent() == Some(agent.id));
-    let mut above = fleet.ancestors(by.agent()?);
-    let next = above.find(|agent| agent.state.roster() != Roster::Cemetery && !is_told(agent))?;
+    let next = fleet.guardians(by.agent()?).find(|agent| !is_told(agent))?;
     Some(Step::Agent(next.id))
 }

@@ -159,3 +159,238 @@ fn a_rule_escalates_without_anybody_asking() {
         (EscalationCause::ScopeGrew, &[Step::Agent(LEAD)][..])
     );
 }
+
+fn due(fleet: &mut Fleet, at: Time) -> Vec<Event> {
+    let due = Observation::Due { entity: Entity::Escalation(ID), timer: Timer::Unseen };
+    let events = fleet.observe(&due, at);
+    events.iter().for_each(|event| _ = fleet.evolve(event));
+    events
+}
+
+fn ask(fleet: &mut Fleet, caller: Caller, command: Command, now: Time) -> Vec<Event> {
+    let events = fleet.decide(&Request { caller, command }, now).expect("it is allowed").events;
+    events.iter().for_each(|event| _ = fleet.evolve(event));
+    events
+}
+
+fn role(name: &str) -> EscalateTo {
+    EscalateTo::Role { role: name.parse().expect("a name"), is_declared: true }
+}
+
+/// The mails in these events, with their priority.
+fn mails(events: &[Event]) -> Vec<(Mailbox, String, Priority)> {
+    let mail = |event: &Event| {
+        let What::Message(_, MessageEvent::Recorded { to, content, .. }) = &event.what else {
+            return None;
+        };
+        let Content::Mail(mail) = content else { return None };
+        Some((to.clone(), mail.subject.clone(), mail.priority))
+    };
+    events.iter().filter_map(mail).collect()
+}
+
+#[test]
+fn the_time_that_it_may_stay_unseen_and_its_priority_follow_from_its_severity() {
+    for (severity, seconds, priority) in [
+        (Severity::Low, 128, Priority::Normal),
+        (Severity::Medium, 32, Priority::Normal),
+        (Severity::High, 8, Priority::High),
+        (Severity::Critical, 2, Priority::Urgent),
+    ] {
+        let mut fleet = fleet();
+        let draft = EscalationDraft { severity, ..draft(EscalateTo::Parent) };
+        let command = Command::Escalate(Box::new(draft));
+        let events = ask(&mut fleet, Caller::Agent(KID), command, Time(10));
+        assert_eq!(mails(&events)[0].2, priority);
+        let until = fleet.escalations().get(ID).and_then(|one| one.until);
+        assert_eq!(until, Some(Time(10) + Duration::from_secs(seconds)), "{severity:?}");
+    }
+}
+
+#[test]
+fn each_mail_says_who_did_not_see_the_one_before() {
+    let mut fleet = fleet();
+    escalated(&mut fleet, Caller::Agent(KID), EscalateTo::Parent);
+    let mut at = Time(10);
+    for (to, unseen) in [(Mailbox::Agent(BOSS), "lead"), (Mailbox::Operator, "boss")] {
+        at = at + Duration::from_secs(8);
+        let [(told, subject, _)] = &mails(&due(&mut fleet, at))[..] else { panic!("one mail") };
+        assert_eq!(*told, to);
+        assert_eq!(subject, &format!("escalation (high, not seen by {unseen}): it is stuck"));
+    }
+}
+
+/// ES2, ES4: what happens to a mail that is not the newest changes no time and ends nothing, unless somebody saw it.
+#[test]
+fn only_the_newest_mail_is_taken_back_or_comes_back() {
+    let mut fleet = fleet();
+    escalated(&mut fleet, Caller::Agent(KID), EscalateTo::Parent);
+    due(&mut fleet, Time(10) + Duration::from_secs(8));
+    let until = |fleet: &Fleet| fleet.escalations().get(ID).map(|one| one.until);
+    let before = until(&fleet);
+    let unsend = |step| Command::Unsend { id: mail_id(ID, step) };
+    ask(&mut fleet, Caller::Person, unsend(0), Time(9_000_000));
+    assert_eq!(until(&fleet), before, "the first one is not the newest");
+    ask(&mut fleet, Caller::Person, unsend(1), Time(9_000_001));
+    assert_eq!(until(&fleet), None, "taken back");
+    // The first who was told is buried: the second keeps its time.
+    let mut fleet = self::fleet();
+    escalated(&mut fleet, Caller::Agent(KID), EscalateTo::Parent);
+    due(&mut fleet, Time(10) + Duration::from_secs(8));
+    let bury = Command::Bury { target: "lead".to_owned(), summary: None };
+    ask(&mut fleet, Caller::Person, bury, Time(9_000_000));
+    assert_eq!(until(&fleet), before);
+}
+
+#[test]
+fn the_dead_are_passed_over_from_the_first_step_on() {
+    let mut fleet = fleet();
+    let bury = Command::Bury { target: "lead".to_owned(), summary: None };
+    ask(&mut fleet, Caller::Person, bury, Time(5));
+    escalated(&mut fleet, Caller::Agent(KID), EscalateTo::Parent);
+    assert_eq!(climbed(&mut fleet).join(" "), "boss operator");
+}
+
+/// A role that nobody holds keeps the mail for its next holder; who oversees it is told next.
+#[test]
+fn a_vacant_roles_overseer_is_told_next() {
+    let terms = RoleTerms { overseer: Some("chief".to_owned()), ..RoleTerms::default() };
+    let roles = [(NameKey::of("gate"), terms)].into();
+    let escalate_after = Some(Duration::from_secs(8));
+    let mut fleet = fleet().under(Policy { escalate_after, roles, ..Policy::default() });
+    escalated(&mut fleet, Caller::Agent(KID), role("gate"));
+    let first = fleet.escalations().get(ID).map(|one| one.steps[0].mailbox());
+    assert_eq!(first, Some(Mailbox::Role(NameKey::of("gate"))));
+    assert_eq!(climbed(&mut fleet).join(" "), "role:gate chief lead boss operator");
+}
+
+/// ES3, however roles oversee each other, and however long the ladder is.
+#[test]
+fn every_ladder_ends_and_nobody_is_told_twice() {
+    let mut agents = vec![
+        agent(BOSS, "boss", None, Some(("one", Some("two")))),
+        agent(LEAD, "lead", None, Some(("two", Some("one")))),
+    ];
+    for id in 10..40 {
+        let parent = (id > 10).then(|| AgentId(id - 1));
+        agents.push(agent(AgentId(id), &format!("a{id}"), parent, None));
+    }
+    let policy = Policy { escalate_after: Some(Duration::from_secs(8)), ..Policy::default() };
+    let mut fleet =
+        Fleet::restore(Restored { agents, ..Restored::default() }).under(policy.clone());
+    escalated(&mut fleet, Caller::Person, role("one"));
+    assert_eq!(climbed(&mut fleet).join(" "), "boss lead operator");
+    let mut fleet = Fleet::restore(fleet.parts()).under(policy);
+    fleet.evolve(&Event {
+        at: Time(20),
+        what: What::Escalation(ID, EscalationEvent::Ended { how: EscalationEnd::Withdrawn }),
+    });
+    let id = EscalationId(ID.0 + 1000);
+    let draft = EscalationDraft { id, ..draft(EscalateTo::Parent) };
+    ask(&mut fleet, Caller::Agent(AgentId(39)), Command::Escalate(Box::new(draft)), Time(30));
+    for hour in 1..40 {
+        let entity = Entity::Escalation(id);
+        let at = Time(30) + Duration::from_secs(3600 * hour);
+        let events = fleet.observe(&Observation::Due { entity, timer: Timer::Unseen }, at);
+        events.iter().for_each(|event| _ = fleet.evolve(event));
+    }
+    let steps = &fleet.escalations().get(id).expect("nobody saw it").steps;
+    assert_eq!((steps.len(), steps.last()), (STEPS_MAX, Some(&Step::Operator)));
+}
+
+#[test]
+fn a_full_mailbox_takes_no_more_of_what_an_agent_asks() {
+    let mut fleet = fleet();
+    let mut refused = None;
+    for number in 0..200 {
+        let id = EscalationId(ID.0 + 100 * (number + 1));
+        let draft = EscalationDraft { id, ..draft(EscalateTo::Parent) };
+        let command = Command::Escalate(Box::new(draft));
+        match fleet.decide(&Request { caller: Caller::Agent(KID), command }, Time(10)) {
+            Ok(decision) => decision.events.iter().for_each(|event| _ = fleet.evolve(event)),
+            Err(refusal) => refused = Some(refusal),
+        }
+    }
+    assert_eq!(refused, Some(Refusal::MailboxFull { mailbox: Mailbox::Agent(LEAD) }));
+}
+
+/// ES5
+#[test]
+fn the_dead_stay_in_memory_while_their_matter_climbs() {
+    let mut fleet = fleet();
+    let over = Agent { state: State::Dead, ..agent(KID, "kid", Some(LEAD), None) };
+    escalated(&mut fleet, Caller::Agent(KID), role("reviewer"));
+    let parts = fleet.parts();
+    let others = parts.agents.into_iter().filter(|one| one.id != KID);
+    let agents = others.chain([over]).collect();
+    let mut fleet = Fleet::restore(Restored { agents, ..parts });
+    assert!(!fleet.is_over(&Entity::Agent(KID)));
+    let how = EscalationEnd::Withdrawn;
+    let ended = What::Escalation(ID, EscalationEvent::Ended { how });
+    let touched = fleet.evolve(&Event { at: Time(20), what: ended });
+    assert!(touched.contains(&Entity::Agent(KID)), "{touched:?}");
+    assert!(fleet.is_over(&Entity::Agent(KID)));
+}
+
+#[test]
+fn nobody_escalates_from_the_cemetery() {
+    let mut fleet = fleet();
+    let bury = Command::Bury { target: "kid".to_owned(), summary: None };
+    ask(&mut fleet, Caller::Person, bury, Time(5));
+    let request = |id| {
+        let command = Command::Escalate(Box::new(draft(EscalateTo::Operator)));
+        Request { caller: Caller::Agent(id), command }
+    };
+    let (verb, state) = (Verb::Escalate, State::Dead);
+    let refused = fleet.decide(&request(KID), Time(6));
+    assert_eq!(refused, Err(Refusal::WrongState { agent: KID, verb, state }));
+    assert!(fleet.decide(&request(AgentId(99)), Time(6)).is_err(), "nor who is not in memory");
+}
+
+/// ES2, ES4: the mail of every step is known as the escalation's, and goes to nobody but its recipient.
+#[test]
+fn every_step_is_known_by_its_mail() {
+    let mut fleet = fleet();
+    escalated(&mut fleet, Caller::Agent(KID), role("reviewer"));
+    let steps = climbed(&mut fleet).len();
+    assert_eq!(steps, 5);
+    for step in 0..steps {
+        let mail = mail_id(ID, step);
+        assert_eq!(fleet.escalations().of_mail(mail).map(|one| one.id), Some(ID), "{step}");
+        let mail = fleet.messages().get(mail).and_then(|message| message.mail());
+        assert!(mail.is_some_and(|mail| mail.is_copy), "{step}");
+    }
+    assert_eq!(fleet.escalations().of_mail(mail_id(ID, steps)), None);
+    // ES5: the operator was told, so nobody is looked up any more.
+    assert!(!fleet.escalations().climbs_for(KID));
+}
+
+/// Who oversees a role is asked of its present holder, and nobody is told by two names.
+#[test]
+fn the_role_above_is_the_present_holders_and_new_to_the_matter() {
+    let held = |judge: (&str, Option<&str>), chief: Option<&str>| {
+        let agents = vec![
+            agent(LEAD, "lead", None, None),
+            agent(KID, "kid", Some(LEAD), None),
+            agent(JUDGE, "judge", None, Some(judge)),
+            agent(CHIEF, "chief", None, Some(("chief", chief))),
+            agent(BOSS, "second", None, Some(("reviewer", None))),
+        ];
+        Fleet::restore(Restored { agents, ..Restored::default() })
+    };
+    let matter =
+        matter(&fleet(), Sender::Agent(KID), EscalationCause::Asked, &draft(EscalateTo::Parent));
+    let step = |role: &str, holder| Step::Role { role: role.to_owned(), holder: Some(holder) };
+    let by_judge = step("reviewer", JUDGE);
+    let overseen = held(("reviewer", Some("chief")), Some("reviewer"));
+    let next = |fleet: &Fleet, taken: &[Step]| ladder::next(fleet, &matter, taken);
+    assert_eq!(next(&overseen, std::slice::from_ref(&by_judge)), step("chief", CHIEF));
+    // The judge has another role by now: what oversees that one is not asked.
+    let moved = held(("scribe", Some("chief")), None);
+    assert_eq!(next(&moved, std::slice::from_ref(&by_judge)), Step::Agent(LEAD));
+    // Reviewers were told already, though there is another one.
+    let told = [by_judge.clone(), step("chief", CHIEF)];
+    assert_eq!(next(&overseen, &told), Step::Agent(LEAD));
+    // The chief was told as what it was before.
+    assert_eq!(next(&overseen, &[step("elder", CHIEF), by_judge]), Step::Agent(LEAD));
+}

@@ -28,7 +28,8 @@ pub fn is_known_again(event: &Event) -> bool {
     match &event.what {
         What::Agent(_, AgentEvent::Moved(Move { evidence, .. }))
         | What::Agent(_, AgentEvent::HoldLifted { evidence }) => {
-            evidence.witness == Witness::Operator && matches!(evidence.fact, Finding::Asked(_))
+            let is_verb = matches!(evidence.fact, Finding::Asked(_) | Finding::AskedFresh(_));
+            evidence.witness == Witness::Operator && is_verb
         }
         // What is found in the world is told from there on by the world.
         What::Agent(_, AgentEvent::SessionFound { .. }) => true,

@@ -8,6 +8,7 @@ use crate::entity::Entity;
 use crate::id::AgentId;
 use crate::job::Job;
 use crate::name::NameKey;
+use crate::state::Roster;
 use crate::task::Task;
 
 impl Fleet {
@@ -24,6 +25,11 @@ impl Fleet {
     /// The ancestors of an agent, the nearest first.
     pub fn ancestors(&self, id: AgentId) -> impl Iterator<Item = &Agent> {
         self.agents.upwards(id).skip(1).filter_map(|id| self.agent(id))
+    }
+
+    /// Those of them outside the cemetery: the nearest answers for the agent; where there is none, the operator does.
+    pub fn guardians(&self, id: AgentId) -> impl Iterator<Item = &Agent> {
+        self.ancestors(id).filter(|agent| agent.state.roster() != Roster::Cemetery)
     }
 
     /// Whether this is in memory.
@@ -46,7 +52,10 @@ impl Fleet {
     /// effects were given out nothing is left to do for it. (Messages and escalations leave as they end.)
     pub fn is_over(&self, entity: &Entity) -> bool {
         match entity {
-            Entity::Agent(id) => self.agents.is_over(*id) && self.messages.of(*id).next().is_none(),
+            Entity::Agent(id) => {
+                let has_mail = self.messages.of(*id).next().is_some();
+                self.agents.is_over(*id) && !has_mail && !self.escalations.climbs_for(*id)
+            }
             Entity::Job(id) => self.jobs.get(*id).is_some_and(Job::is_over),
             Entity::Task(id) => self.tasks.get(*id).is_some_and(Task::is_over),
             Entity::Node(_)
@@ -63,7 +72,10 @@ impl Fleet {
     /// Forgets what has ended; returns what may have ended with it.
     pub fn retire(&mut self, entity: &Entity) -> Option<Entity> {
         match entity {
-            Entity::Agent(id) => self.agents.retire(*id).map(Entity::Agent),
+            Entity::Agent(id) => {
+                self.spending.remove(id);
+                self.agents.retire(*id).map(Entity::Agent)
+            }
             Entity::Job(id) => {
                 self.jobs.retire(*id);
                 None

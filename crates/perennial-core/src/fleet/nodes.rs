@@ -12,6 +12,7 @@ use crate::entity::Entity;
 use crate::event::{Event, NodeEvent, What};
 use crate::id::{AgentId, BootId, Epoch, NodeId};
 use crate::job::{self, Job};
+use crate::keeping;
 use crate::reason::{Reason, Witness};
 use crate::retention::{self, Recordings, Terms};
 use crate::time::Time;
@@ -101,7 +102,7 @@ impl Fleet {
     }
 
     /// The agents whose sessions run on this node.
-    pub(super) fn own_agents(&self) -> impl Iterator<Item = &Agent> {
+    pub fn own_agents(&self) -> impl Iterator<Item = &Agent> {
         self.agents().filter(|agent| self.agents.is_own(agent))
     }
 
@@ -125,7 +126,13 @@ impl Fleet {
             events.extend(self.agents().flat_map(copied));
             let lost = |job: &Job| Event { at: now, what: What::Job(job.id, job::lost(job)) };
             events.extend(self.jobs.iter().filter(|job| !job.is_over()).map(lost));
-        } else if has_rebooted {
+        } else {
+            let renewed = self
+                .own_agents()
+                .filter_map(|agent| Some((agent.id, keeping::renewed(agent, now)?)));
+            events.extend(renewed.flat_map(|(id, wish)| of(id, vec![wish], now)));
+        }
+        if has_rebooted && !is_copy {
             let rebooted = |agent: &Agent| of(agent.id, agent::rebooted(agent, now), now);
             events.extend(self.own_agents().flat_map(rebooted));
         }

@@ -221,7 +221,9 @@ impl Fleet {
             None => self.spawn(caller, spawn, now)?,
         };
         let born = (spawn.id, spawn.launch.project.as_str());
-        let given = task::given_at_birth(self, caller, born, id, now)?;
+        // A conversation that is taken over may have cost something before.
+        let spent = spawn.conversation.is_none().then_some(0);
+        let given = task::given_at_birth(self, caller, born, (id, spent), now)?;
         decision.events.extend(given.into_iter().map(|what| Event { at: now, what }));
         Ok(decision)
     }

@@ -9,6 +9,7 @@ use crate::agent::Agent;
 use crate::authority::Caller;
 use crate::name::{Name, NameKey};
 use crate::role::{self, DeclaredIn, RoleTerms, Vacant};
+use crate::snapshot::SnapshotTerms;
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Policy {
@@ -16,14 +17,22 @@ pub struct Policy {
     pub notify: Vec<String>,
     /// For how long recordings of sessions that have ended are kept; without a limit: for ever.
     pub keep_recordings: Option<Duration>,
+    /// Which snapshots of work trees are kept.
+    pub snapshots: SnapshotTerms,
     /// The roles that the operator has declared …
     pub roles: BTreeMap<NameKey, RoleTerms>,
     /// … and those that are built in.
     pub built_in_roles: BTreeMap<NameKey, RoleTerms>,
     /// How long an escalation of high severity may stay unseen, if the operator has set that.
     pub escalate_after: Option<Duration>,
+    /// After how long an open loop is raised for the first time, if the operator has set that.
+    pub raise_loops_after: Option<Duration>,
+    /// How long a session has to save its work before a handoff, if the operator has set that.
+    pub handoff_deadline: Option<Duration>,
     /// How many children agents may have.
     pub offspring: OffspringLimits,
+    /// How many sessions of a node may run at a time; without a limit: all.
+    pub max_running: Option<usize>,
 }
 
 impl Policy {
@@ -61,7 +70,9 @@ impl Policy {
         let terms = agent.role_terms.clone();
         match caller == Caller::Person || agent.launch.project == to.launch.project {
             true => terms,
-            false => RoleTerms { every: None, restart: None, ..terms },
+            false => {
+                RoleTerms { every: None, restart: None, cycle: None, handoff_at: None, ..terms }
+            }
         }
     }
 

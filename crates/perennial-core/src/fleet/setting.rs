@@ -1,7 +1,7 @@
 //! What an agent is set to, and what it says of its own work. Changes nothing.
 
 use super::{Decision, Fleet};
-use crate::agent;
+use crate::agent::{self, Agent, Start};
 use crate::authority::Caller;
 use crate::command::{Set, Then};
 use crate::entity::Entity;
@@ -29,10 +29,34 @@ impl Fleet {
         events.iter().for_each(|event| agent::evolve(&mut changed, event, now));
         events.extend(match set.then {
             Then::Nothing => Vec::new(),
-            Then::Wake => agent::wake(&changed, witness, now)?,
-            Then::Restart => agent::restart(&changed, witness, now)?,
+            Then::Wake => agent::wake(&changed, Start::Continue, witness, now)?,
+            Then::Restart => agent::restart(&changed, Start::Continue, witness, now)?,
+            Then::WakeFresh => agent::wake(&changed, Start::Fresh, witness, now)?,
+            Then::RestartFresh => agent::restart(&changed, Start::Fresh, witness, now)?,
         });
         Ok(Decision { read, ..Decision::of(agent.id, events, now) })
+    }
+
+    pub(super) fn wake(
+        &self,
+        caller: Caller,
+        target: &str,
+        start: Start,
+        now: Time,
+    ) -> Result<Decision, Refusal> {
+        let wake = |one: &Agent, by| agent::wake(one, start, by, now);
+        self.asked(caller, Verb::Wake, target, wake, now)
+    }
+
+    pub(super) fn restart(
+        &self,
+        caller: Caller,
+        target: &str,
+        start: Start,
+        now: Time,
+    ) -> Result<Decision, Refusal> {
+        let restart = |one: &Agent, by| agent::restart(one, start, by, now);
+        self.asked(caller, Verb::Restart, target, restart, now)
     }
 
     /// An agent says where its own work stands.

@@ -2,7 +2,7 @@
 
 use super::{Heard, Hearing};
 use crate::agent::Agent;
-use crate::conversation::{ConversationId, Followed};
+use crate::conversation::{ConversationId, Followed, Opening};
 use crate::fact::{Fact, Origin, Seen};
 use crate::observation::Sign;
 use crate::time::Time;
@@ -28,6 +28,20 @@ impl Hearing {
         match (&fact.conversation, current) {
             (Some(named), Some(current)) => named == current,
             (None, _) | (_, None) => true,
+        }
+    }
+
+    /// Whether what was written before is of the conversation before: the session begins another one, and has not
+    /// announced it yet.
+    pub(super) fn is_of_former(&self, agent: &Agent, fact: &Fact) -> bool {
+        let Some(session) = agent.session.as_ref().filter(|session| !session.has_announced) else {
+            return false;
+        };
+        match &session.opening {
+            Opening::Fresh(own) | Opening::Anew { conversation: own, .. } => {
+                fact.is_old && fact.conversation.as_ref().is_some_and(|named| named != own)
+            }
+            Opening::Bare | Opening::Resume { .. } => false,
         }
     }
 
@@ -65,9 +79,10 @@ impl Hearing {
         };
         self.turn_at = self.turn_at.max(at);
         match how {
-            // The kernel's word says nothing of the line: the program has announced that itself, or will.
+            // The kernel's word says nothing of the line: the program has announced that itself, or will. Nor does a
+            // word that was kept: whatever showed the line came before it was heard (H26).
             Followed::Started | Followed::Resumed | Followed::Forked => {
-                self.line.is_awaited |= fact.origin != Origin::Kernel;
+                self.line.is_awaited |= fact.origin != Origin::Kernel && !fact.is_old;
             }
             Followed::Cleared => {}
             Followed::Compacted => {
@@ -75,9 +90,11 @@ impl Hearing {
             }
         }
         if how == Followed::Compacted {
+            heard.signs.extend(self.unannounced(agent));
             self.leave_window(now);
         } else if how.begins_a_window() {
             (self.sample, self.window_from) = (None, Some(at));
+            (self.said_at, self.announced_at) = (None, None);
         }
         if !self.is_own(agent, fact) {
             (self.is_just_compacted, self.is_compaction_hinted) = (false, false);
@@ -138,6 +155,16 @@ pub(super) fn follow(agent: &Agent, fact: &Fact) -> Option<Sign> {
         None => false,
     };
     let tells_itself = matches!(fact.seen, Seen::SessionBegan(_));
-    let sign = Sign::Began { conversation: named.clone(), how: Followed::Resumed };
+    let how = if is_to_begin(agent, named) { Followed::Started } else { Followed::Resumed };
+    let sign = Sign::Began { conversation: named.clone(), how };
     (!is_known && !tells_itself).then_some(sign)
+}
+
+/// Whether a session that said nothing yet was started to begin this conversation.
+fn is_to_begin(agent: &Agent, named: &ConversationId) -> bool {
+    let silent = agent.session.as_ref().filter(|session| !session.has_announced);
+    silent.is_some_and(|session| match &session.opening {
+        Opening::Fresh(own) | Opening::Anew { conversation: own, .. } => own == named,
+        Opening::Bare | Opening::Resume { .. } => false,
+    })
 }

@@ -1,9 +1,8 @@
 //! What stands in the way of a text that would be typed into the session's input line.
 
-use super::Hearing;
+use super::{Hearing, turn};
 use crate::agent::Agent;
 use crate::fact::{Fact, Keys, PausedBy, Seen};
-use crate::state::State;
 
 /// Why the input line is not free.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,9 +87,9 @@ pub enum Focus {
 /// What keys reach now, as far as it was heard.
 pub fn focus(agent: &Agent, hearing: Option<&Hearing>) -> Focus {
     let is_in_menu = hearing.is_some_and(|hearing| hearing.line.is_in_menu);
-    if agent.reason.is_dialog() || is_in_menu {
+    if agent.reason.is_dialog() || turn::asks(agent) || is_in_menu {
         Focus::Dialog
-    } else if agent.state == State::Working {
+    } else if turn::works(agent) {
         Focus::Turn
     } else {
         Focus::Line

@@ -3,11 +3,30 @@
 use super::{Heard, Hearing};
 use crate::agent::Agent;
 use crate::context::{Sample, Source};
+use crate::conversation::Followed;
 use crate::fact::{Fact, Origin};
 use crate::observation::Sign;
+use crate::role::LARGE_TURN_PERCENT;
 use crate::time::Time;
 
 impl Hearing {
+    /// The share of the usable window that is used, as far as it was measured.
+    pub(super) fn used(&self) -> u64 {
+        self.sample.map_or(0, |(sample, _)| sample.usable_percent())
+    }
+
+    /// Told once of a turn that uses as much of the window as a whole assignment. `before`: when the turn began that was
+    /// known before, and how much was used then.
+    pub(super) fn large_turn(&mut self, before: (Time, u64)) -> Option<Sign> {
+        if self.turn_at > before.0 {
+            (self.turn_base, self.is_large_told) = (before.1, false);
+        }
+        let percent = self.used().saturating_sub(self.turn_base);
+        let is_large = percent >= LARGE_TURN_PERCENT && !self.is_large_told;
+        self.is_large_told |= is_large;
+        is_large.then_some(Sign::LargeTurn { percent })
+    }
+
     pub(super) fn named(&mut self, model: Option<&String>) {
         if let Some(model) = model {
             self.model = Some(model.clone());
@@ -77,6 +96,7 @@ impl Hearing {
     /// A window begins in a conversation that goes on.
     pub(super) fn leave_window(&mut self, now: Time) {
         self.sample.take_if(|(_, measured)| *measured <= now);
+        (self.said_at, self.announced_at) = (None, None);
     }
 
     /// A hook reported a compaction: samples wait for the transcript, unless it has the compaction
@@ -94,6 +114,9 @@ impl Hearing {
         now: Time,
         heard: &mut Heard,
     ) {
+        if self.is_of_former(agent, fact) {
+            return;
+        }
         if fact.origin == Origin::Hook && self.has_transcript {
             self.hint_at_compaction();
             return;
@@ -101,8 +124,7 @@ impl Hearing {
         let was_hinted = std::mem::replace(&mut self.is_compaction_hinted, false);
         let is_transcript = fact.origin == Origin::Transcript;
         let was_just_compacted = std::mem::replace(&mut self.is_just_compacted, is_transcript);
-        let recorded = agent.clock.since.unwrap_or_default();
-        let window_at = self.window_from.map_or(recorded, |from| from.min(recorded));
+        let window_at = self.window_at(agent);
         let is_again = match fact.origin {
             Origin::Hook => self.compacted_at > self.spoke_at,
             // By its place: its date is another clock's, and what it is compared with may be heard late.
@@ -118,10 +140,14 @@ impl Hearing {
         };
         self.compacted_at = self.compacted_at.max(at);
         if !is_again {
+            let unannounced = self.unannounced(agent);
             self.window_from = Some(at);
             self.leave_window(now);
             // H19: a hook that tells of it is answered by itself, before or after this.
-            self.is_briefed &= was_hinted;
+            if !was_hinted {
+                (self.is_briefed, self.owed) = (false, Some(Followed::Compacted));
+            }
+            heard.signs.extend(unannounced);
             heard.signs.push(Sign::WindowBegan);
         }
     }

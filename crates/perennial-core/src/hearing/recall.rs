@@ -24,6 +24,9 @@ fn tells_of_turn(sign: &Sign) -> bool {
         | Sign::Measured { .. }
         | Sign::WindowBegan
         | Sign::Drawn
+        | Sign::Worked { .. }
+        | Sign::LargeTurn { .. }
+        | Sign::Symptom { .. }
         | Sign::Hangs => false,
     }
 }

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::{Heard, Hearing, Kept, Limits};
+use super::{Heard, Hearing, Kept, Limits, dated};
 use crate::agent::Agent;
-use crate::fact::Fact;
+use crate::fact::{Fact, Seen};
 use crate::fleet::Fleet;
 use crate::id::{AgentId, SessionNumber};
 use crate::message::{self, Trace};
+use crate::observation::Sign;
 use crate::time::Time;
 
 #[derive(Debug, Clone, Default)]
@@ -37,8 +38,13 @@ impl Hearings {
         self.by_agent.get(&agent)
     }
 
-    /// H1: takes in a fact of session `number`, if that is the live one.
+    /// H1: takes in a fact of session `number`, if that is the live one. What it did is work of the agent's also once it
+    /// is over.
     pub fn hear(&mut self, agent: &Agent, number: SessionNumber, fact: &Fact, now: Time) -> Heard {
+        if let Seen::Worked(indicator) = fact.seen {
+            let sign = Sign::Worked { indicator, at: dated(fact, now) };
+            return Heard { signs: vec![sign], ..Heard::default() };
+        }
         if agent.live_session().is_none_or(|session| session.number != number) {
             return Heard::default();
         }

@@ -10,8 +10,8 @@ pub const REMINDER_CALLS: u64 = 20;
 /// What is to be told. The words are made elsewhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tell {
-    /// Who it is and who else is there.
-    Briefing,
+    /// Who it is and who else is there, and where its work stood; how its window began, where that is known.
+    StartText(Option<Followed>),
     /// The state of the clock after this many tool calls.
     Reminder { calls: u64 },
 }
@@ -33,7 +33,9 @@ impl Hearing {
         // H19.
         if !self.is_briefed || matches!(fact.seen, Seen::SessionBegan(_)) {
             self.is_briefed = true;
-            heard.tell.push(Tell::Briefing);
+            let owed = self.owed.take();
+            let how = if let Seen::SessionBegan(how) = fact.seen { Some(how) } else { owed };
+            heard.tell.push(Tell::StartText(how));
             return;
         }
         let calls = self.tool_calls();
@@ -49,8 +51,11 @@ impl Hearing {
     /// own beginning may be reported after its first prompt.
     pub(super) fn owes_briefing(&mut self, how: Followed) {
         match how {
-            Followed::Cleared | Followed::Compacted => self.is_briefed = false,
-            Followed::Started | Followed::Resumed | Followed::Forked => {}
+            Followed::Cleared | Followed::Compacted => {
+                (self.is_briefed, self.owed) = (false, Some(how));
+            }
+            Followed::Started | Followed::Resumed | Followed::Forked if self.is_briefed => {}
+            Followed::Started | Followed::Resumed | Followed::Forked => self.owed = Some(how),
         }
     }
 

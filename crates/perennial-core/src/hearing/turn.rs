@@ -6,6 +6,7 @@ use super::recall::awaits_word;
 use super::{Heard, Hearing, began_by};
 use crate::agent::Agent;
 use crate::fact::{CallName, Fact, Failure, Listed, Origin, Seen};
+use crate::handoff::TurnStands;
 use crate::observation::{Sign, Wait};
 use crate::reason::Reason;
 use crate::state::State;
@@ -45,7 +46,7 @@ fn wait(failure: Failure) -> Wait {
         Failure::RateLimit { until } => Wait::RateLimit(until),
         Failure::LimitReached { until } => Wait::LimitReached(until),
         Failure::Refused => Wait::Refused,
-        Failure::TooLong => Wait::TooLong,
+        Failure::TooLong | Failure::Thrash => Wait::TooLong,
         Failure::Overloaded | Failure::Other => Wait::Failure,
     }
 }
@@ -67,7 +68,14 @@ fn given_up(failure: Failure) -> Wait {
 /// Whether a dialog of a turn is shown.
 pub(super) fn asks(agent: &Agent) -> bool {
     let is_asked = matches!(agent.reason, Reason::NeedsPermission | Reason::NeedsAnswer);
-    agent.state == State::Waiting && is_asked
+    let hands_off = agent.handing_off().is_some_and(|it| it.stands == TurnStands::Asks);
+    agent.state == State::Waiting && is_asked || hands_off
+}
+
+/// Whether a turn runs, also of a session that hands off.
+pub(super) fn works(agent: &Agent) -> bool {
+    let hands_off = agent.handing_off().is_some_and(|it| it.stands == TurnStands::Runs);
+    agent.state == State::Working || hands_off
 }
 
 impl Hearing {
@@ -102,7 +110,7 @@ impl Hearing {
 
     /// H23: whether the model is told at once what is given in reply to this.
     pub fn is_answerable(&self, agent: &Agent, fact: &Fact) -> bool {
-        let is_in_turn = agent.state == State::Working && self.background_tasks == 0;
+        let is_in_turn = works(agent) && self.background_tasks == 0;
         let has_prompt = self.prompt_called_at > self.end_called_at;
         let is_queued =
             matches!(fact.seen, Seen::PromptSubmitted { .. }) && is_in_turn && has_prompt;
@@ -112,7 +120,7 @@ impl Hearing {
     /// Whether a dialog was heard of that is not in the record yet: the journal takes nothing.
     fn asks_unrecorded(&self, agent: &Agent) -> bool {
         let has_gone_on = self.asked_at <= Some(self.tools_called_at.max(self.end_called_at));
-        agent.state == State::Working && self.asked_at > Some(agent.since) && !has_gone_on
+        works(agent) && self.asked_at > Some(agent.since) && !has_gone_on
     }
 
     /// Since when a dialog has been waiting for a person.
@@ -161,6 +169,8 @@ impl Hearing {
             | Seen::ToolsFinished { in_subagent: true, .. }
             | Seen::IdleTold
             | Seen::Compacted
+            | Seen::CompactionAnnounced { .. }
+            | Seen::Symptom(_)
             | Seen::StatusLine { .. }
             | Seen::Measured { .. }
             | Seen::Prompt { .. }
@@ -177,7 +187,8 @@ impl Hearing {
             | Seen::Paused(_)
             | Seen::Continued
             | Seen::InputLineDrawn
-            | Seen::Keys(_) => return false,
+            | Seen::Keys(_)
+            | Seen::Worked(_) => return false,
         };
         at < since
     }
@@ -411,7 +422,7 @@ impl Hearing {
     fn listed_asking(&mut self, agent: &Agent, wait: Wait, since: Time) -> Sign {
         let is_latest = self.listing.is_some_and(|(_, latest)| since == latest);
         let stands = is_latest && since > self.spoke_at.max(self.end_called_at);
-        if stands && agent.state == State::Working {
+        if stands && works(agent) {
             return self.asked(wait, since);
         }
         if is_latest {

@@ -8,8 +8,10 @@ use super::why::may_type;
 use super::{MAIL_AT_ONCE, Message, MessageState, Priority, Why, why};
 use crate::agent::Agent;
 use crate::fleet::Fleet;
+use crate::handoff::TurnStands;
 use crate::id::{AgentId, SessionNumber};
 use crate::session::Phase;
+use crate::state::State;
 use crate::time::Time;
 
 /// How a session is given a text.
@@ -48,7 +50,9 @@ pub fn at_turn_end(
     number: SessionNumber,
     now: Time,
 ) -> Vec<Happened> {
-    if is_live(fleet, agent, number) && is_worth_a_turn(fleet, agent) {
+    if is_live(fleet, agent, number)
+        && (is_worth_a_turn(fleet, agent) || fleet.messages().handoff(agent).is_some())
+    {
         mail(fleet, agent, Channel::TurnEnd, now)
     } else {
         Vec::new()
@@ -70,7 +74,13 @@ fn takes_mail(agent: &Agent) -> bool {
 /// T12: the first mails that wait, up to `MAIL_AT_ONCE`.
 fn mail(fleet: &Fleet, agent: AgentId, channel: Channel, now: Time) -> Vec<Happened> {
     let Some(known) = fleet.agent(agent) else { return Vec::new() };
-    if !takes_mail(known) || has_mail_under_way(fleet, agent) {
+    if !takes_mail(known) {
+        return Vec::new();
+    }
+    if known.state == State::HandingOff {
+        return handoff(fleet, known, channel);
+    }
+    if has_mail_under_way(fleet, agent) {
         return Vec::new();
     }
     // One that can't be given now, or that may stand in the input line, holds back those behind it.
@@ -80,6 +90,39 @@ fn mail(fleet: &Fleet, agent: AgentId, channel: Channel, now: Time) -> Vec<Happe
     let goes_now = |message: &&Message| channel != Channel::HookReply || !message.is_round();
     let first = fleet.messages().mail(agent).take_while(may_go).filter(goes_now).take(MAIL_AT_ONCE);
     first.filter_map(|message| offered(fleet, message, channel, None)).collect()
+}
+
+/// What a session that hands off is asked, if it waits for a way.
+fn handoff(fleet: &Fleet, agent: &Agent, channel: Channel) -> Vec<Happened> {
+    let waits = |message: &&Message| {
+        let waits = matches!(message.state, MessageState::Waiting { .. });
+        waits && message.may_stand_in_line(fleet).is_none() && message.as_handoff(fleet).is_some()
+    };
+    let asked = fleet.messages().handoff(agent.id).filter(waits);
+    asked.and_then(|message| offered(fleet, message, channel, None)).into_iter().collect()
+}
+
+/// Why a session that hands off has not been asked yet: it goes ahead of whatever else waits.
+pub(super) fn of_handoff(
+    fleet: &Fleet,
+    agent: &Agent,
+    number: SessionNumber,
+    message: &Message,
+    now: Time,
+) -> Why {
+    let Some(handoff) = agent.handing_off().filter(|it| it.number == number) else {
+        return Why::NoSession;
+    };
+    match handoff.stands {
+        TurnStands::Asks => return Why::Dialog,
+        TurnStands::Runs => return Why::Hook,
+        TurnStands::Idle => {}
+    }
+    let typed = fleet.messages().offered(agent.id).find(|other| other.is_being_typed(number));
+    match typed {
+        Some(earlier) => Why::Earlier(earlier.id),
+        None => message.is_held_in(number, now).map_or(Why::Due, Why::After),
+    }
 }
 
 /// T12: whether mail of this agent is offered of which it is not known yet whether it was taken. What was typed and

@@ -29,7 +29,7 @@ pub(super) fn delivery(fleet: &Fleet, message: &Message) -> Option<(DeliveryId, 
     let id = message.delivery()?;
     let agent = message.to.agent()?;
     match &message.content {
-        Content::Typed { text, .. } => Some((id, Typing::Text(text.clone()))),
+        Content::Typed { text, .. } => Some((id, Typing::Text((**text).clone()))),
         Content::Mail(_) => {
             let listed = || listed(fleet, agent, id);
             if listed().next().is_none_or(|first| first.id != message.id) {
@@ -40,6 +40,9 @@ pub(super) fn delivery(fleet: &Fleet, message: &Message) -> Option<(DeliveryId, 
             Some((id, Typing::Mails { mails, left }))
         }
         Content::Round { .. } => Some((id, Typing::Round(Box::new(message.as_round(fleet)?)))),
+        Content::Handoff { .. } => {
+            Some((id, Typing::Handoff(Box::new(message.as_handoff(fleet)?))))
+        }
         Content::Notice { .. } | Content::Reminder { .. } => None,
     }
 }
@@ -65,7 +68,7 @@ pub(super) fn delivered(fleet: &Fleet, id: DeliveryId) -> impl Iterator<Item = &
 pub fn planned(fleet: &Fleet, delivery: &Delivery, now: Time) -> Option<Delivery> {
     let key = Effect::Deliver(delivery.clone()).key();
     let ids: Vec<MessageId> = match &delivery.typing {
-        Typing::Text(_) | Typing::Round(_) => vec![delivery.message],
+        Typing::Text(_) | Typing::Round(_) | Typing::Handoff(_) => vec![delivery.message],
         Typing::Mails { mails, .. } => mails.iter().map(|mail| mail.message).collect(),
     };
     let plans = ids.into_iter().map(|id| fleet.plan(&Entity::Message(id), now));
@@ -77,6 +80,9 @@ pub fn planned(fleet: &Fleet, delivery: &Delivery, now: Time) -> Option<Delivery
         | Effect::Continue { .. }
         | Effect::PromptHeard { .. }
         | Effect::Job(_)
+        | Effect::Keep(_)
+        | Effect::Checkpoint(_)
+        | Effect::Snapshot(_)
         | Effect::RemoveSecrets { .. } => None,
     })
 }

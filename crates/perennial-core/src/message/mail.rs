@@ -140,6 +140,10 @@ pub enum MailKind {
     OfTask {
         task: TaskId,
     },
+    /// Perennial's own, about the handoff of this agent: its excerpt is all of it.
+    OfHandoff {
+        agent: AgentId,
+    },
 }
 
 /// One mail as a session is told it.
@@ -162,13 +166,14 @@ impl Message {
             Content::Typed { .. }
             | Content::Notice { .. }
             | Content::Reminder { .. }
-            | Content::Round { .. } => None,
+            | Content::Round { .. }
+            | Content::Handoff { .. } => None,
         }
     }
 
-    /// Whether it is given by the ways of mail, and in its order: mail, and rounds.
+    /// Whether it is given by the ways of mail: mail and rounds, in their order, and what a session is asked that hands off.
     pub fn goes_as_mail(&self) -> bool {
-        self.mail().is_some() || self.is_round()
+        self.mail().is_some() || self.is_round() || self.is_handoff()
     }
 
     /// Whether it is mail that nobody has seen, and no session is being given it.

@@ -28,11 +28,11 @@ use crate::state::Roster;
 use crate::text::TextBody;
 use crate::time::Time;
 
-/// So many mails go with one reply to a hook.
+/// At most this many mails go with one reply to a hook.
 pub const MAIL_AT_ONCE: usize = 10;
-/// So many unread mails a mailbox holds …
+/// A mailbox holds at most this many unread mails …
 pub const MAILBOX_UNREAD_MAX: usize = 1000;
-/// … and so many of one agent and all that descend from the same eldest ancestor: a child that is started, writes and
+/// … and this many of one agent and all that descend from the same eldest ancestor: a child that is started, writes and
 /// buries itself makes room for no other.
 pub const SENDER_UNREAD_MAX: usize = 100;
 

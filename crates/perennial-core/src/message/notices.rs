@@ -80,7 +80,8 @@ pub fn last_reminder(fleet: &Fleet, agent: AgentId) -> u64 {
         Content::Typed { .. }
         | Content::Notice { .. }
         | Content::Mail(_)
-        | Content::Round { .. } => 0,
+        | Content::Round { .. }
+        | Content::Handoff { .. } => 0,
     };
     fleet.messages().of(agent).map(calls).max().unwrap_or(0)
 }
@@ -96,7 +97,8 @@ pub(super) fn reminder_age(message: &Message) -> Option<(Time, u64)> {
         Content::Typed { .. }
         | Content::Notice { .. }
         | Content::Mail(_)
-        | Content::Round { .. } => None,
+        | Content::Round { .. }
+        | Content::Handoff { .. } => None,
     }
 }
 

@@ -41,6 +41,9 @@ pub fn due(fleet: &Fleet, id: MessageId, now: Time) -> Vec<Happened> {
         return mailing::orphaned(fleet, message);
     }
     match message.state {
+        MessageState::Waiting { .. } if message.is_past_handoff(fleet) => {
+            vec![(message.id, MessageEvent::Withdrawn { by: Withdrawer::Outdated })]
+        }
         MessageState::Waiting { .. } if why(fleet, message, now) == Why::Due => {
             list::typed(fleet, message, now)
         }
@@ -121,6 +124,11 @@ fn given_back(fleet: &Fleet, message: &Message, why: Held, now: Time) -> Happene
         Content::Round { ref role, .. } => {
             let is_left = agent.is_none_or(|agent| agent.role.as_ref() != Some(role));
             why == Held::SessionEnded || is_left
+        }
+        Content::Handoff { number } => {
+            let is_under_way =
+                agent.and_then(Agent::handing_off).is_some_and(|it| it.number == number);
+            why == Held::SessionEnded || !is_under_way
         }
         Content::Notice { threshold, .. } => {
             clock.passed != Some(threshold) || clock.since > Some(message.recorded_at)
@@ -215,6 +223,8 @@ pub fn trace(fact: &Fact, now: Time) -> Option<Trace> {
         | Seen::TurnGoesOn
         | Seen::CallFailed(_)
         | Seen::Compacted
+        | Seen::CompactionAnnounced { .. }
+        | Seen::Symptom(_)
         | Seen::StatusLine { .. }
         | Seen::Measured { .. }
         | Seen::ToolCalled(_)
@@ -227,14 +237,14 @@ pub fn trace(fact: &Fact, now: Time) -> Option<Trace> {
         | Seen::Paused(_)
         | Seen::Continued
         | Seen::InputLineDrawn
-        | Seen::Keys(_) => None,
+        | Seen::Keys(_)
+        | Seen::Worked(_) => None,
     }
 }
 
 /// The ids of messages that stand in a text.
 pub fn mentioned(text: &str) -> Vec<MessageId> {
-    const LENGTH: usize = "msg_".len() + 26;
-    let id = |(start, _): (usize, &str)| text.get(start..start + LENGTH)?.parse().ok();
+    let id = |(start, _): (usize, &str)| text.get(start..start + MessageId::LENGTH)?.parse().ok();
     text.match_indices("msg_").filter_map(id).collect()
 }
 
@@ -429,7 +439,9 @@ impl Words {
     fn are(&self, message: &Message) -> bool {
         match &message.content {
             Content::Typed { fingerprint, .. } => *fingerprint == self.fingerprint,
-            Content::Mail(_) | Content::Round { .. } => self.ids.contains(&message.id),
+            Content::Mail(_) | Content::Round { .. } | Content::Handoff { .. } => {
+                self.ids.contains(&message.id)
+            }
             Content::Notice { .. } | Content::Reminder { .. } => false,
         }
     }
@@ -450,7 +462,7 @@ fn is_since(message: &Message, dated: Option<Time>) -> bool {
 
 /// T11. A round is not asked for again; the next one may pass.
 fn blocked(message: &Message, words: &str) -> Happened {
-    if message.is_round() {
+    if message.is_round() || message.is_handoff() {
         return (message.id, MessageEvent::Withdrawn { by: Withdrawer::Outdated });
     }
     let words = words[..words.floor_char_boundary(HOOK_WORDS_BYTES)].to_owned();
@@ -466,7 +478,10 @@ fn seen(message: &Message, session: SessionNumber) -> Happened {
 pub fn home_copied(fleet: &Fleet, agent: AgentId, now: Time) -> Vec<Happened> {
     let happened = |message: &Message| match message.content {
         Content::Typed { .. } | Content::Mail(_) => held(message, Held::HomeCopied, now),
-        Content::Notice { .. } | Content::Reminder { .. } | Content::Round { .. } => {
+        Content::Notice { .. }
+        | Content::Reminder { .. }
+        | Content::Round { .. }
+        | Content::Handoff { .. } => {
             (message.id, MessageEvent::Withdrawn { by: Withdrawer::Outdated })
         }
     };

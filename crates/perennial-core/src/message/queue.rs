@@ -36,8 +36,16 @@ struct Queue {
     mail: BTreeSet<Place>,
     /// The round that is not over.
     round: Option<MessageId>,
+    /// What its session is asked that hands off.
+    handoff: Option<MessageId>,
     /// How much mail there is of each lineage of senders.
     unread: BTreeMap<Sender, usize>,
+}
+
+impl Queue {
+    fn has_under_way(&self) -> bool {
+        !(self.waiting.is_empty() && self.mail.is_empty() && self.offered.is_empty())
+    }
 }
 
 impl Messages {
@@ -82,6 +90,11 @@ impl Messages {
         self.get(self.queues.get(&Mailbox::Agent(agent))?.round?)
     }
 
+    /// What the session of an agent is asked that hands off, until that is over.
+    pub fn handoff(&self, agent: AgentId) -> Option<&Message> {
+        self.get(self.queues.get(&Mailbox::Agent(agent))?.handoff?)
+    }
+
     /// Of an agent's, the mail and the round that wait.
     pub fn mail(&self, agent: AgentId) -> impl Iterator<Item = &Message> {
         self.places(&Mailbox::Agent(agent), |queue| &queue.mail)
@@ -95,6 +108,11 @@ impl Messages {
     /// Of those, what is offered.
     pub fn offered(&self, agent: AgentId) -> impl Iterator<Item = &Message> {
         self.places(&Mailbox::Agent(agent), |queue| &queue.offered)
+    }
+
+    /// Whether a text, mail or a round waits for an agent, or was given to it and is not seen yet.
+    pub fn has_under_way(&self, agent: AgentId) -> bool {
+        self.queues.get(&Mailbox::Agent(agent)).is_some_and(Queue::has_under_way)
     }
 
     /// What is offered to anybody.
@@ -122,7 +140,7 @@ impl Messages {
             return self.of(agent).map(entity).collect();
         }
         let first = self.waiting(agent).take(1).chain(self.mail(agent).take(1));
-        self.offered(agent).chain(first).map(entity).collect()
+        self.offered(agent).chain(first).chain(self.handoff(agent)).map(entity).collect()
     }
 
     /// Takes over another fleet's copy of a message that is equal to this one's.
@@ -159,9 +177,13 @@ impl Messages {
             (_, Some(known)) => known,
             (_, None) => return Vec::new(),
         };
+        let was_in = message.to.clone();
+        let is_busy = |own: &Messages, mailbox: &Mailbox| {
+            Some((mailbox.agent()?, own.has_under_way(mailbox.agent()?)))
+        };
+        let busy = is_busy(self, &was_in);
         // Before it is folded: it may go to another mailbox.
         self.leave(&message);
-        let was_in = message.to.clone();
         let round_of = was_in.agent().filter(|_| message.is_round());
         let is_over = fold(Arc::make_mut(&mut message), event, at);
         let is_in = message.to.clone();
@@ -175,6 +197,12 @@ impl Messages {
         touched.push(Entity::Message(id));
         // Its agent's next one is due by it.
         touched.extend(round_of.map(Entity::Agent));
+        // Nobody rests while something is under way.
+        let freed = busy.filter(|busy| Some(*busy) != is_busy(self, &was_in));
+        touched.extend(freed.map(|(agent, _)| Entity::Agent(agent)));
+        if is_in != was_in {
+            touched.extend(is_in.agent().map(Entity::Agent));
+        }
         touched
     }
 
@@ -184,7 +212,13 @@ impl Messages {
         let mail = self.places(mailbox, |queue| &queue.mail).take(2);
         // T14: by which a list is delivered.
         let typed = self.places(mailbox, |queue| &queue.offered).find(|other| other.is_in_typing());
-        texts.chain(mail).chain(typed).map(|other| Entity::Message(other.id)).collect()
+        let handoff = mailbox.agent().and_then(|agent| self.handoff(agent));
+        texts
+            .chain(mail)
+            .chain(typed)
+            .chain(handoff)
+            .map(|other| Entity::Message(other.id))
+            .collect()
     }
 
     /// T7: a record of this message can't be read.
@@ -212,10 +246,14 @@ impl Messages {
         if message.is_round() {
             queue.round = Some(message.id);
         }
+        if message.is_handoff() {
+            queue.handoff = Some(message.id);
+        }
         match message.state {
             // T11
             MessageState::Waiting { .. } if message.is_blocked() => false,
             MessageState::Waiting { .. } if message.is_typed() => queue.waiting.insert(place),
+            MessageState::Waiting { .. } if message.is_handoff() => false,
             // What only a person gets on holds back no other mail.
             MessageState::Waiting { until: NO_END, .. } if message.goes_as_mail() => false,
             MessageState::Waiting { .. } if message.goes_as_mail() => queue.mail.insert(place),
@@ -237,6 +275,7 @@ impl Messages {
             queue.offered.remove(&place);
             queue.mail.remove(&place);
             queue.round = queue.round.filter(|round| *round != message.id);
+            queue.handoff = queue.handoff.filter(|handoff| *handoff != message.id);
             if queue.all.is_empty() {
                 self.queues.remove(&message.to);
             }

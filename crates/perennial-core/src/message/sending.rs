@@ -30,7 +30,7 @@ pub fn send(
     if fleet.messages().get(id).is_some() {
         return Err(Refusal::MessageExists { message: id });
     }
-    let content = Content::Typed { text: body.text.clone(), fingerprint, after_turn };
+    let content = Content::Typed { text: Box::new(body.text.clone()), fingerprint, after_turn };
     let recorded =
         MessageEvent::Recorded { to: Mailbox::Agent(agent.id), from: Sender::Person, content };
     Ok(Decision {

@@ -104,6 +104,9 @@ pub fn why(fleet: &Fleet, message: &Message, now: Time) -> Why {
     }
     let after_turn = match &message.content {
         Content::Typed { after_turn, .. } => after_turn,
+        Content::Handoff { number } => {
+            return channel::of_handoff(fleet, agent, *number, message, now);
+        }
         Content::Mail(_) | Content::Round { .. } => {
             return channel::of_mail(fleet, agent, session.number, message, now);
         }

@@ -23,6 +23,15 @@ impl DeclaredIn {
         }
     }
 
+    /// The fewest units of work after which a session gives way, where one unit is a round or a mail: each next
+    /// session spends tokens before it does anything.
+    pub fn cycle_least(self) -> u32 {
+        match self {
+            DeclaredIn::Operator | DeclaredIn::BuiltIn => 1,
+            DeclaredIn::Project => 5,
+        }
+    }
+
     /// Whether it may be declared there that a holder's own word verifies its tasks.
     pub fn may_trust(self) -> bool {
         match self {

@@ -18,6 +18,8 @@ pub enum Party {
 }
 
 impl Party {
+    pub const ALL: [Party; 3] = [Spawn, Runner, Guardian];
+
     pub fn word(self) -> &'static str {
         match self {
             Spawn => "spawn",
@@ -30,13 +32,13 @@ impl Party {
 /// What a field holds, within its bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FieldType {
-    /// At most so many bytes.
+    /// At most this many characters.
     Text(usize),
     /// An RFC 3339 time.
     Moment,
     /// A whole number from 0 on, at most this.
     Count(u64),
-    /// At most so many texts of at most so many bytes.
+    /// At most this many texts, each of at most this many characters.
     List(usize, usize),
     Choice(&'static [&'static str]),
 }

@@ -80,6 +80,9 @@ pub fn checked(kind: SignalKind, payload: &Payload) -> Result<(), PayloadFault> 
             (None, Need::Required | Need::Nullable) => {
                 return Err(PayloadFault::Missing { field: field.name });
             }
+            (Some(Value::Text(text)), Need::Required) if text.trim().is_empty() => {
+                return Err(PayloadFault::Missing { field: field.name });
+            }
             (Some(value), _) => fits(field, value)?,
         }
     }
@@ -90,6 +93,11 @@ pub fn checked(kind: SignalKind, payload: &Payload) -> Result<(), PayloadFault> 
     Ok(())
 }
 
+/// As JSON Schema counts a text: in characters.
+fn has_at_most(most: usize, text: &str) -> bool {
+    text.chars().nth(most).is_none()
+}
+
 fn fits(field: &Field, value: &Value) -> Result<(), PayloadFault> {
     let name = field.name;
     let wrong = || PayloadFault::WrongType { field: name, found: value.word() };
@@ -98,10 +106,10 @@ fn fits(field: &Field, value: &Value) -> Result<(), PayloadFault> {
         false => Err(PayloadFault::TooLong { field: name }),
     };
     match (field.holds, value) {
-        (FieldType::Text(most), Value::Text(text)) => within(text.len() <= most),
+        (FieldType::Text(most), Value::Text(text)) => within(has_at_most(most, text)),
         (FieldType::Count(most), Value::Count(count)) => within(*count <= most),
         (FieldType::List(most, each), Value::List(all)) => {
-            within(all.len() <= most && all.iter().all(|one| one.len() <= each))
+            within(all.len() <= most && all.iter().all(|one| has_at_most(each, one)))
         }
         (FieldType::Moment, Value::Text(text)) if is_moment(text) => Ok(()),
         (FieldType::Choice(words), Value::Text(text)) if words.contains(&text.as_str()) => Ok(()),
@@ -188,6 +196,41 @@ mod tests {
         }
     }
 
+    /// What is exactly at a bound is taken.
+    #[test]
+    fn every_field_takes_as_much_as_it_may_have() {
+        for field in SignalKind::ALL.iter().flat_map(|kind| kind.table().fields) {
+            let most = match field.holds {
+                FieldType::Text(most) => Value::Text("x".repeat(most)),
+                FieldType::Count(most) => Value::Count(most),
+                FieldType::List(most, each) => Value::List(vec!["x".repeat(each); most]),
+                FieldType::Moment => {
+                    Value::Text(format!("2026-02-26T10:00:00.{}Z", "1".repeat(19)))
+                }
+                FieldType::Choice(words) => Value::Text(words[0].to_owned()),
+            };
+            assert_eq!(fits(field, &most), Ok(()), "{}", field.name);
+        }
+        // All together: a field's name and its value count, and six bytes beside.
+        let of = |bytes: usize| {
+            let files = vec!["x".repeat(400); 20];
+            let beside = "conflicting_files".len() + 20 * 404 + "identity_name".len() + 3;
+            let beside = beside + "resolution_hints".len() + 3 * 6;
+            let hints = Value::Text("x".repeat(bytes - beside));
+            let text = |word: &str| Value::Text(word.to_owned());
+            let fields = [
+                ("conflicting_files", Value::List(files)),
+                ("identity_name", text("bob")),
+                ("resolution_hints", hints),
+            ];
+            let payload = fields.map(|(name, value)| (name.to_owned(), value));
+            checked(SignalKind::MergeConflict, &Payload::from(payload))
+        };
+        assert_eq!(of(PAYLOAD_BYTES_MAX), Ok(()));
+        let bytes = PAYLOAD_BYTES_MAX + 1;
+        assert_eq!(of(bytes), Err(PayloadFault::TooLarge { bytes }));
+    }
+
     #[test]
     fn a_payload_is_bounded_as_a_whole() {
         let files = Value::List(vec!["x".repeat(400); 40]);
@@ -206,5 +249,34 @@ mod tests {
         for bad in ["", "yesterday", "2026-02-26", "2026-02-26T10:00:00", "2026-02-26T10:00:00Zx"] {
             assert!(!is_moment(bad), "{bad}");
         }
+    }
+
+    #[test]
+    fn values_are_those_of_the_field() {
+        let passed = Value::Text("passed".to_owned());
+        let of = |node: Value, result: Value| {
+            let fields = [("node_id".to_owned(), node), ("result".to_owned(), result)];
+            checked(SignalKind::ValidationComplete, &Payload::from(fields))
+        };
+        let node = || Value::Text("n".to_owned());
+        assert_eq!(of(node(), passed.clone()), Ok(()));
+        let wrong = |field, found| Err(PayloadFault::WrongType { field, found });
+        assert_eq!(of(Value::Null, passed), wrong("node_id", "null"), "it is required");
+        assert_eq!(of(node(), Value::Text("maybe".to_owned())), wrong("result", "a text"));
+        let merged = |at: &str| {
+            let text = |text: &str| Value::Text(text.to_owned());
+            let fields = [("identity_name", "bob"), ("merged_at", at), ("commit_hash", "1")];
+            let fields = fields.map(|(name, value)| (name.to_owned(), text(value)));
+            checked(SignalKind::MergeComplete, &Payload::from(fields))
+        };
+        assert_eq!(merged("2026-02-26T10:00:00Z"), Ok(()));
+        assert_eq!(merged("yesterday"), wrong("merged_at", "a text"));
+        let long = format!("2026-02-26T10:00:00.{}Z", "1".repeat(40));
+        assert_eq!(merged(&long), wrong("merged_at", "a text"));
+        let options = Value::List(vec!["x".repeat(501)]);
+        let mut asks = Payload::from([("options".to_owned(), options)]);
+        asks.insert("question".to_owned(), Value::Text("which?".to_owned()));
+        let too_long = PayloadFault::TooLong { field: "options" };
+        assert_eq!(checked(SignalKind::NeedsInput, &asks), Err(too_long));
     }
 }

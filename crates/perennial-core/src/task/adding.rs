@@ -1,14 +1,14 @@
 //! How tasks come about, and on whose queue they may be put. Changes nothing.
 
 use super::batch::Batch;
+use super::decide::judge;
 use super::{
-    Brief, CheckSpec, DEPENDENCIES_MAX, Queue, QueueWanted, SCOPE_BYTES_MAX, SCOPE_MAX, STEPS_MAX,
-    Task, TaskDraft, TaskEvent, TaskRefusal, UNFINISHED_BY_AGENT_MAX,
+    Brief, CheckSpec, DEPENDENCIES_MAX, IMPORT_MAX, Queue, QueueWanted, SCOPE_BYTES_MAX, SCOPE_MAX,
+    STEPS_MAX, TaskDraft, TaskEvent, TaskImport, TaskRefusal, UNFINISHED_BY_AGENT_MAX,
 };
 use crate::agent::Agent;
 use crate::authority::Caller;
 use crate::context::Threshold;
-use crate::fleet::Fleet;
 use crate::id::TaskId;
 use crate::message::Sender;
 use crate::reason::Verb;
@@ -26,16 +26,47 @@ pub(super) fn add(
     (caller, by): (Caller, Sender),
     draft: &TaskDraft,
 ) -> Decided {
-    let (fleet, id) = (batch.fleet, draft.id);
+    let id = draft.id;
     if batch.task(id).is_some() {
         return Err(refused(id, TaskRefusal::Exists));
     }
-    bounded(fleet, by, draft)?;
+    bounded(batch, by, (id, &draft.brief), &draft.finished)?;
     let queue = queue(batch, caller, id, &draft.to)?;
     let brief = Box::new(Brief { queue: queue.clone(), ..draft.brief.clone() });
     batch.record(id, TaskEvent::Added { by, brief });
     batch.texts.extend(draft.body.clone());
     offered(batch, by, id, &queue);
+    Ok(())
+}
+
+/// All tasks of a list, or none: parents first, then what is done, parts before the whole.
+pub(super) fn import(
+    batch: &mut Batch<'_>,
+    (caller, by): (Caller, Sender),
+    (to, tasks): (&QueueWanted, &[TaskImport]),
+) -> Decided {
+    let first = tasks.first().map_or(TaskId(0), |task| task.id);
+    if tasks.len() > IMPORT_MAX {
+        let (what, most) = ("tasks in one list", IMPORT_MAX);
+        return Err(refused(first, TaskRefusal::TooMany { what, most }));
+    }
+    let wanted = queue(batch, caller, first, to)?;
+    for one in tasks {
+        if batch.task(one.id).is_some() {
+            return Err(refused(one.id, TaskRefusal::Exists));
+        }
+        bounded(batch, by, (one.id, &one.brief), &[])?;
+        // Nobody is given what is done.
+        let queue = if one.is_done { Queue::Nobody } else { wanted.clone() };
+        let brief = Box::new(Brief { queue, ..one.brief.clone() });
+        batch.record(one.id, TaskEvent::Added { by, brief });
+    }
+    for one in tasks.iter().rev().filter(|one| one.is_done) {
+        judge(batch, (caller, by), one.id, (true, ""))?;
+    }
+    for one in tasks.iter().filter(|one| !one.is_done) {
+        offered(batch, by, one.id, &wanted);
+    }
     Ok(())
 }
 
@@ -48,8 +79,12 @@ pub(super) fn offered(batch: &mut Batch<'_>, by: Sender, id: TaskId, queue: &Que
     }
 }
 
-fn bounded(fleet: &Fleet, by: Sender, draft: &TaskDraft) -> Decided {
-    let (id, brief) = (draft.id, &draft.brief);
+fn bounded(
+    batch: &Batch<'_>,
+    by: Sender,
+    (id, brief): (TaskId, &Brief),
+    finished: &[TaskId],
+) -> Decided {
     let too_many = |what, most| Err(refused(id, TaskRefusal::TooMany { what, most }));
     if brief.steps.len() > STEPS_MAX {
         return too_many("steps", STEPS_MAX);
@@ -63,11 +98,11 @@ fn bounded(fleet: &Fleet, by: Sender, draft: &TaskDraft) -> Decided {
     if let Some(path) = brief.scope.iter().find(|path| !is_within_project(path)) {
         return Err(refused(id, TaskRefusal::BadScope { path: path.clone() }));
     }
-    let is_known = |on: &&TaskId| fleet.tasks().get(**on).is_some() || draft.finished.contains(on);
+    let is_known = |on: &&TaskId| batch.task(**on).is_some() || finished.contains(on);
     if let Some(on) = brief.dependencies.iter().find(|on| !is_known(on)) {
         return Err(refused(id, TaskRefusal::NoSuchDependency { on: *on }));
     }
-    if let Some(parent) = brief.parent.filter(|parent| fleet.tasks().get(*parent).is_none()) {
+    if let Some(parent) = brief.parent.filter(|parent| batch.task(*parent).is_none()) {
         return Err(refused(id, TaskRefusal::NoSuchParent { parent }));
     }
     // TK4
@@ -78,17 +113,16 @@ fn bounded(fleet: &Fleet, by: Sender, draft: &TaskDraft) -> Decided {
         (Some(CheckSpec::Command { .. }), Sender::Person)
         | (Some(CheckSpec::Named(_)) | None, _) => {}
     }
-    match unfinished_by(fleet, by) >= UNFINISHED_BY_AGENT_MAX {
+    match unfinished_by(batch, by) >= UNFINISHED_BY_AGENT_MAX {
         true => too_many("unfinished tasks", UNFINISHED_BY_AGENT_MAX),
         false => Ok(()),
     }
 }
 
 /// How many unfinished tasks an agent has added; a person's are not counted.
-pub(super) fn unfinished_by(fleet: &Fleet, by: Sender) -> usize {
-    let is_own = |task: &&Task| task.added_by == by && !task.is_over();
+pub(super) fn unfinished_by(batch: &Batch<'_>, by: Sender) -> usize {
     match by {
-        Sender::Agent(_) => fleet.tasks().iter().filter(is_own).count(),
+        Sender::Agent(_) => batch.unfinished(by),
         Sender::Person | Sender::Perennial => 0,
     }
 }

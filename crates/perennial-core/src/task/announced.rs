@@ -6,15 +6,15 @@
 
 use std::sync::Arc;
 
-use super::letters::{self, Words, beginning, derived};
+use super::letters::{self, Words};
 use super::{BlockedOn, Task, TaskEvent, Verifier, exceeds_estimate, has_dependants};
 use crate::escalation::{self, EscalateTo, EscalationCause, EscalationDraft, Severity};
 use crate::event::{Event, What};
 use crate::fleet::Fleet;
-use crate::id::{AgentId, EscalationId, SignalId};
+use crate::id::{AgentId, EscalationId, SignalId, derived};
 use crate::message::{Mailbox, Sender};
 use crate::signal::{Payload, SignalEvent, SignalKind, Value};
-use crate::text::{Digest, Text, TextBody};
+use crate::text::{Digest, Text, TextBody, beginning, ending};
 use crate::time::Time;
 
 /// As long as a reason may be in a signal, and an output.
@@ -65,9 +65,11 @@ fn signal(fleet: &Fleet, task: &Task, event: &TaskEvent, now: Time) -> Option<Wh
         TaskEvent::Added { .. }
         | TaskEvent::Queued { .. }
         | TaskEvent::Taken { .. }
+        | TaskEvent::Continued { .. }
         | TaskEvent::Noted { .. }
         | TaskEvent::Stepped { .. }
         | TaskEvent::Blocked { on: BlockedOn::Work | BlockedOn::Outside, .. }
+        | TaskEvent::Counted { .. }
         | TaskEvent::Claimed { .. }
         | TaskEvent::CheckWanted { .. }
         | TaskEvent::CheckEnded { .. }
@@ -86,7 +88,7 @@ fn signal(fleet: &Fleet, task: &Task, event: &TaskEvent, now: Time) -> Option<Wh
         to_name: name(agent),
         payload,
     };
-    Some(What::Signal(SignalId(derived(task.id.0 ^ (1 << 40), now)), sent))
+    Some(What::Signal(SignalId(derived(task.id.0 ^ (1 << 40), now, 0)), sent))
 }
 
 fn passed_by(by: &Verifier) -> String {
@@ -105,7 +107,7 @@ fn failed(payload: &mut Payload, task: &Task, by: Sender, reason: &str) {
     payload.insert("reason".to_owned(), reason);
     // A check's output belongs to a check's verdict only.
     if let (Sender::Perennial, Some(check)) = (by, &task.last_check) {
-        let output = Value::Text(letters::ending(&check.output, OUTPUT_BYTES));
+        let output = Value::Text(ending(&check.output, OUTPUT_BYTES));
         payload.insert("output".to_owned(), output);
     }
 }
@@ -131,7 +133,8 @@ fn rule(
             let words = letters::split_has_dependants(after, into.len());
             Some((EscalationCause::SplitHasDependants, Severity::Medium, words))
         }
-        TaskEvent::Stepped { by: Sender::Agent(_), .. }
+        TaskEvent::Counted { .. }
+        | TaskEvent::Stepped { by: Sender::Agent(_), .. }
         | TaskEvent::Claimed { by: Sender::Agent(_), .. } => {
             let is_news = exceeds_estimate(after) && !before.is_some_and(exceeds_estimate);
             let words = || letters::scope_grew(after);
@@ -144,6 +147,7 @@ fn rule(
         | TaskEvent::Added { .. }
         | TaskEvent::Queued { .. }
         | TaskEvent::Taken { .. }
+        | TaskEvent::Continued { .. }
         | TaskEvent::Noted { .. }
         | TaskEvent::CheckWanted { .. }
         | TaskEvent::CheckEnded { .. }
@@ -167,7 +171,7 @@ fn draft(
     let head = excerpt.lines().next().unwrap_or_default().to_owned();
     let text = Text { digest: Digest::WITH_ITS_EVENT, bytes: excerpt.len() as u64, head };
     EscalationDraft {
-        id: EscalationId(derived(task.id.0 ^ (u128::from(cause as u8) + 1) << 36, now)),
+        id: EscalationId(derived(task.id.0 ^ (u128::from(cause as u8) + 1) << 36, now, 0)),
         to: EscalateTo::Parent,
         severity,
         subject: beginning(&words.subject, letters::QUOTED_BYTES_MAX),

@@ -7,15 +7,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::announced::announced;
 use super::fold::{begun, fold};
+use super::measure::counted_with;
 use super::{Queue, Task, TaskEvent, TaskRefusal, TaskState, Verifier, letters};
 use crate::agent::Agent;
 use crate::context::Threshold;
 use crate::entity::Entity;
 use crate::event::{Event, What};
 use crate::fleet::{Decision, Fleet};
-use crate::id::{AgentId, TaskId};
+use crate::id::{AgentId, SessionNumber, TaskId};
 use crate::message::{Mailbox, Sender};
 use crate::refusal::Refusal;
+use crate::rest;
 use crate::role;
 use crate::state::Roster;
 use crate::text::TextBody;
@@ -31,6 +33,10 @@ pub struct Batch<'f> {
     letters: u32,
     /// Agents that are in the cemetery once the batch is recorded.
     gone: BTreeSet<AgentId>,
+    /// Tasks that are verified and have left memory, of those that matter.
+    pub verified: Vec<TaskId>,
+    /// An agent that is born with the batch, and what it has spent.
+    pub newborn: Option<(AgentId, u64)>,
 }
 
 impl<'f> Batch<'f> {
@@ -43,6 +49,8 @@ impl<'f> Batch<'f> {
             texts: Vec::new(),
             letters: 0,
             gone: BTreeSet::new(),
+            verified: Vec::new(),
+            newborn: None,
         }
     }
 
@@ -65,7 +73,25 @@ impl<'f> Batch<'f> {
         self.changed.get(&id).or_else(|| self.fleet.tasks().get(id))
     }
 
+    /// How many unfinished tasks somebody has added.
+    pub fn unfinished(&self, by: Sender) -> usize {
+        let is_own = |task: &&Task| task.added_by == by && !task.is_over();
+        let known = self.fleet.tasks().iter().filter(|task| !self.changed.contains_key(&task.id));
+        known.filter(is_own).count() + self.changed.values().filter(is_own).count()
+    }
+
+    /// With what its worker has spent, where that one leaves the task or goes back to it.
     pub fn record(&mut self, id: TaskId, event: TaskEvent) {
+        let counted = self.task(id).and_then(|task| counted_with(self.fleet, task, &event));
+        let is_after = matches!(event, TaskEvent::Returned { .. });
+        let events = match counted {
+            Some(counted) if is_after => [Some(event), Some(counted)],
+            counted => [counted, Some(event)],
+        };
+        events.into_iter().flatten().for_each(|event| self.append(id, event));
+    }
+
+    fn append(&mut self, id: TaskId, event: TaskEvent) {
         let known = self.changed.remove(&id).or_else(|| self.fleet.tasks().get(id).cloned());
         let task = match (&known, &event) {
             (None, TaskEvent::Added { by, brief }) => Some(begun(id, *by, brief, self.now)),
@@ -79,9 +105,23 @@ impl<'f> Batch<'f> {
         let announced = task.as_ref().map_or_else(Vec::new, |task| {
             announced(self.fleet, known.as_ref(), task, &event, self.now)
         });
+        let earned = self.earned(task.as_ref(), &event);
         self.events.push(What::Task(id, event));
         self.events.extend(announced);
+        self.events.extend(earned);
         self.changed.extend(task.map(|task| (id, task)));
+    }
+
+    pub fn note(&mut self, by: Sender, id: TaskId, body: &TextBody) {
+        self.record(id, TaskEvent::Noted { by, text: body.text.clone() });
+        self.texts.push(body.clone());
+    }
+
+    /// What whoever did a task earns by this event.
+    fn earned(&self, task: Option<&Task>, event: &TaskEvent) -> Option<What> {
+        let TaskEvent::Verified { agent: Some(agent), .. } = event else { return None };
+        let task = task?;
+        rest::earned(self.present(*agent)?, task.id, &task.brief.title)
     }
 
     /// A letter of Perennial's own about a task.
@@ -133,20 +173,27 @@ impl<'f> Batch<'f> {
 
     /// Who answers for an agent's work: its nearest ancestor outside the cemetery, else the operator.
     pub fn answers_for(&self, agent: Option<AgentId>) -> Mailbox {
-        let mut above = agent.and_then(|id| self.fleet.agent(id)).and_then(|agent| agent.parent);
-        for _ in 0..self.fleet.agents().count() {
-            let Some(id) = above else { break };
-            if self.present(id).is_some() {
-                return Mailbox::Agent(id);
-            }
-            above = self.fleet.agent(id).and_then(|agent| agent.parent);
-        }
-        Mailbox::Operator
+        let mut guardians = agent.into_iter().flat_map(|id| self.fleet.guardians(id));
+        let present = guardians.find(|above| !self.gone.contains(&above.id));
+        present.map_or(Mailbox::Operator, |above| Mailbox::Agent(above.id))
+    }
+
+    /// What an agent has spent in all, where somebody counted.
+    pub fn spent(&self, agent: AgentId) -> Option<u64> {
+        let newborn = self.newborn.filter(|(id, _)| *id == agent);
+        newborn.map(|(_, spent)| spent).or_else(|| self.fleet.spent(agent))
+    }
+
+    /// The session that an agent has; one that is being born has its first.
+    pub fn session_of(&self, agent: AgentId) -> Option<SessionNumber> {
+        let Some(agent) = self.fleet.agent(agent) else { return Some(SessionNumber::FIRST) };
+        agent.live_session().map(|session| session.number)
     }
 
     /// An agent is given a task by somebody else, and told.
     pub fn give(&mut self, by: Sender, agent: AgentId, id: TaskId) {
-        self.record(id, TaskEvent::Taken { by, agent, spent: None });
+        let (spent, session) = (self.spent(agent), self.session_of(agent));
+        self.record(id, TaskEvent::Taken { by, agent, spent, session });
         if let Some(task) = self.task(id) {
             let words = letters::given(task, by);
             self.tell(Mailbox::Agent(agent), id, &words);
@@ -182,7 +229,8 @@ impl<'f> Batch<'f> {
         }
     }
 
-    /// A task whose parts are all over is verified by them; one that has a check of its own goes back to be claimed.
+    /// A task whose parts are all over is verified by them (TK3). One that has a check of its own, or no part of which was
+    /// verified, goes back to be claimed.
     fn part_over(&mut self, id: TaskId) {
         let Some(task) = self.task(id).filter(|task| task.state == TaskState::Split) else {
             return;
@@ -192,7 +240,11 @@ impl<'f> Batch<'f> {
             return;
         }
         let agent = task.worker;
-        if task.brief.check.is_none() {
+        let is_verified = |part: &TaskId| match self.task(*part) {
+            Some(part) => matches!(part.state, TaskState::Verified(_)),
+            None => self.verified.contains(part),
+        };
+        if task.brief.check.is_none() && task.parts.iter().any(is_verified) {
             self.record(id, TaskEvent::Verified { by: Verifier::Parts, agent });
             self.over(id);
             return;

@@ -3,14 +3,14 @@
 //! Pure. The command was resolved and trusted outside, before the claim was decided.
 
 use super::batch::Batch;
-use super::letters::{derived, ending};
 use super::{Awaiting, CHECK_RUNS_MAX, OUTPUT_BYTES_MAX, Task, TaskEvent, TaskState, Verifier};
 use crate::event::What;
 use crate::fleet::Fleet;
-use crate::id::{AgentId, JobId, TaskId};
+use crate::id::{AgentId, JobId, TaskId, derived};
 use crate::job::{JobCommand, JobEnd, JobEvent, Purpose};
 use crate::message::Sender;
 use crate::name::Name;
+use crate::text::ending;
 use crate::time::Time;
 
 impl JobEnd {
@@ -31,7 +31,7 @@ impl Batch<'_> {
     /// Wants the check of a claimed task run, in the same batch.
     pub fn want_check(&mut self, id: TaskId, check: Option<Name>, command: JobCommand, runs: u32) {
         let agent: Option<AgentId> = self.task(id).and_then(|task| task.worker);
-        let job = JobId(derived(id.0 ^ u128::from(runs) << 40, self.now));
+        let job = JobId(derived(id.0 ^ u128::from(runs) << 40, self.now, 0));
         let wanted =
             TaskEvent::CheckWanted { job, check: check.clone(), command: command.clone(), runs };
         self.record(id, wanted);
@@ -64,7 +64,7 @@ impl Batch<'_> {
                 );
             }
             JobEnd::Unknown | JobEnd::Outdated if runs < CHECK_RUNS_MAX => {
-                self.want_check(id, check, command, runs + 1);
+                self.want_check(id, check, *command, runs + 1);
             }
             // Nobody's fault but the check's: somebody looks.
             JobEnd::Unknown | JobEnd::Outdated | JobEnd::NotStarted => {

@@ -18,6 +18,16 @@ pub struct TaskDraft {
     pub finished: Vec<TaskId>,
 }
 
+/// One task of a list that somebody wants added as a whole.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskImport {
+    pub id: TaskId,
+    /// Its parent may be one before it in the list.
+    pub brief: Brief,
+    /// It is done already, as the list says.
+    pub is_done: bool,
+}
+
 /// Where somebody wants a task to lie.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum QueueWanted {
@@ -43,10 +53,14 @@ pub enum Resolution {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TaskCommand {
     Add(Box<TaskDraft>),
+    /// All of them or none.
+    Import {
+        to: QueueWanted,
+        tasks: Vec<TaskImport>,
+    },
     /// The caller takes it.
     Take {
         task: TaskId,
-        spent: Option<u64>,
     },
     Assign {
         task: TaskId,
@@ -69,12 +83,13 @@ pub enum TaskCommand {
         task: TaskId,
         reason: String,
         check: Resolution,
-        spent: Option<u64>,
     },
     Verify {
         task: TaskId,
         is_done: bool,
         reason: String,
+        /// The reason as a note: a verdict that is final has no place for words.
+        note: Option<TextBody>,
     },
     Split {
         task: TaskId,
@@ -87,10 +102,14 @@ pub enum TaskCommand {
         recalled: Option<Box<Task>>,
         /// The id of the task that takes a finished one up again.
         successor: TaskId,
+        /// The reason as a note: a task that is added has no place for one.
+        note: Option<TextBody>,
     },
     Drop {
         task: TaskId,
         reason: String,
+        /// Parts of the same whole that are verified and have left memory.
+        verified: Vec<TaskId>,
     },
 }
 
@@ -160,6 +179,7 @@ impl TaskCommand {
     pub fn task(&self) -> TaskId {
         match self {
             TaskCommand::Add(draft) => draft.id,
+            TaskCommand::Import { tasks, .. } => tasks.first().map_or(TaskId(0), |task| task.id),
             TaskCommand::Take { task, .. }
             | TaskCommand::Assign { task, .. }
             | TaskCommand::Note { task, .. }
@@ -177,7 +197,7 @@ impl TaskCommand {
     pub fn target_mut(&mut self) -> Option<&mut Target> {
         let to = match self {
             TaskCommand::Add(draft) => &mut draft.to,
-            TaskCommand::Assign { to, .. } => to,
+            TaskCommand::Assign { to, .. } | TaskCommand::Import { to, .. } => to,
             TaskCommand::Take { .. }
             | TaskCommand::Note { .. }
             | TaskCommand::Step { .. }
@@ -198,10 +218,10 @@ impl TaskCommand {
     pub fn words(&self) -> u64 {
         let length = match self {
             TaskCommand::Add(draft) => {
-                let steps: usize = draft.brief.steps.iter().map(|step| step.text.len()).sum();
                 let body = draft.body.as_ref().map_or(0, |body| body.body.len());
-                draft.brief.title.len() + steps + body
+                of_brief(&draft.brief) + body
             }
+            TaskCommand::Import { tasks, .. } => tasks.iter().map(|one| of_brief(&one.brief)).sum(),
             TaskCommand::Note { body, .. } => body.body.len(),
             TaskCommand::Block { reason, .. }
             | TaskCommand::Done { reason, .. }
@@ -213,4 +233,8 @@ impl TaskCommand {
         };
         length as u64
     }
+}
+
+fn of_brief(brief: &Brief) -> usize {
+    brief.title.len() + brief.steps.iter().map(|step| step.text.len()).sum::<usize>()
 }

@@ -1,6 +1,6 @@
 //! What persons and agents ask of tasks. Changes nothing; who may is said in `authority`.
 
-use super::adding::{add, offered, queue, refused, unfinished_by};
+use super::adding::{add, import, offered, queue, refused, unfinished_by};
 use super::batch::Batch;
 use super::{
     Awaiting, BlockedOn, Brief, CheckSpec, LEVELS_MAX, PARTS_MAX, Queue, QueueWanted, Resolution,
@@ -32,33 +32,41 @@ pub fn decide(
     let mut about = id;
     match command {
         TaskCommand::Add(draft) => add(&mut batch, (caller, by), draft)?,
-        TaskCommand::Take { spent, .. } => take(&mut batch, (caller, by), id, *spent)?,
+        TaskCommand::Import { to, tasks } => import(&mut batch, (caller, by), (to, tasks))?,
+        TaskCommand::Take { .. } => take(&mut batch, (caller, by), id)?,
         TaskCommand::Assign { to, .. } => assign(&mut batch, (caller, by), id, to)?,
         TaskCommand::Note { body, .. } => {
             batch.open(id)?;
-            batch.record(id, TaskEvent::Noted { by, text: body.text.clone() });
-            batch.texts.push(body.clone());
+            batch.note(by, id, body);
         }
         TaskCommand::Step { step, .. } => step_done(&mut batch, (caller, by), id, step)?,
         TaskCommand::Block { on, reason, .. } => {
             block(&mut batch, (caller, by), id, (*on, reason))?;
         }
-        TaskCommand::Done { reason, check, spent, .. } => {
-            claim(&mut batch, (caller, by), id, (reason, check, *spent))?;
+        TaskCommand::Done { reason, check, .. } => {
+            claim(&mut batch, (caller, by), id, (reason, check))?;
         }
-        TaskCommand::Verify { is_done, reason, .. } => {
+        TaskCommand::Verify { is_done, reason, note, .. } => {
+            if let Some(note) = note.as_ref().filter(|_| *is_done) {
+                batch.open(id)?;
+                batch.note(by, id, note);
+            }
             judge(&mut batch, (caller, by), id, (*is_done, reason))?;
         }
         TaskCommand::Split { into, .. } => split(&mut batch, (caller, by), id, into)?,
-        TaskCommand::Reopen { reason, recalled, successor, .. } => {
+        TaskCommand::Reopen { reason, recalled, successor, note, .. } => {
             about =
                 reopen(&mut batch, (caller, by), id, (reason, recalled.as_deref(), *successor))?;
+            if let Some(note) = note.as_ref().filter(|_| about == *successor) {
+                batch.note(by, about, note);
+            }
         }
-        TaskCommand::Drop { reason, .. } => {
+        TaskCommand::Drop { reason, verified, .. } => {
             let task = batch.open(id)?;
             of_adder(fleet, caller, task)?;
             of_whole(&batch, caller, task)?;
             let worker = task.worker;
+            batch.verified.clone_from(verified);
             batch.record(id, TaskEvent::Dropped { by, reason: reason.clone() });
             batch.freed(worker);
             batch.over(id);
@@ -103,12 +111,7 @@ fn of_whole(batch: &Batch<'_>, caller: Caller, task: &Task) -> Decided {
     }
 }
 
-fn take(
-    batch: &mut Batch<'_>,
-    (caller, by): (Caller, Sender),
-    id: TaskId,
-    spent: Option<u64>,
-) -> Decided {
+fn take(batch: &mut Batch<'_>, (caller, by): (Caller, Sender), id: TaskId) -> Decided {
     let own = caller.own_session()?;
     let agent = batch.fleet.find(&own.to_string())?;
     let task = batch.open(id)?;
@@ -136,7 +139,8 @@ fn take(
         return Err(refused(id, TaskRefusal::NotYours));
     }
     batch.may_begin(agent, task).map_err(|why| refused(id, why))?;
-    batch.record(id, TaskEvent::Taken { by, agent: own, spent });
+    let (spent, session) = (batch.spent(own), batch.session_of(own));
+    batch.record(id, TaskEvent::Taken { by, agent: own, spent, session });
     Ok(())
 }
 
@@ -220,7 +224,7 @@ fn claim(
     batch: &mut Batch<'_>,
     (caller, by): (Caller, Sender),
     id: TaskId,
-    (reason, check, spent): (&str, &Resolution, Option<u64>),
+    (reason, check): (&str, &Resolution),
 ) -> Decided {
     let task = batch.open(id)?;
     of_worker(batch.fleet, caller, Verb::TaskWork, task)?;
@@ -235,7 +239,12 @@ fn claim(
             return Err(refused(id, TaskRefusal::WrongState(task.state.word())));
         }
     }
+    // What it depends on may not be done; a person may still accept it as it is (`judge`).
+    if let Some(on) = super::waits_for(batch.fleet.tasks(), task).next() {
+        return Err(refused(id, TaskRefusal::Waits { on }));
+    }
     let (worker, named) = (task.worker, task.brief.check.clone());
+    let spent = task.on_it().and_then(|agent| batch.spent(agent));
     batch.record(id, TaskEvent::Claimed { by, reason: reason.to_owned(), spent });
     let named = match named {
         Some(CheckSpec::Named(name)) => Some(name),
@@ -274,7 +283,7 @@ fn verified(batch: &mut Batch<'_>, id: TaskId, by: Verifier, agent: Option<Agent
 }
 
 /// TK3: an ancestor of the worker, or a person, says whether it is done.
-fn judge(
+pub(super) fn judge(
     batch: &mut Batch<'_>,
     (caller, by): (Caller, Sender),
     id: TaskId,
@@ -323,7 +332,8 @@ fn judge(
     Ok(())
 }
 
-/// Its parts have its scope, queue, check of configuration and project; whoever had it goes on with the first.
+/// Its parts have its scope, queue and project, and no check: that of the whole is not theirs to pass. Whoever had it goes
+/// on with the first.
 fn split(
     batch: &mut Batch<'_>,
     (caller, by): (Caller, Sender),
@@ -349,7 +359,7 @@ fn split(
     if std::iter::successors(Some(id), above).take(LEVELS_MAX).count() >= LEVELS_MAX {
         return too_many("levels of parts", LEVELS_MAX);
     }
-    if unfinished_by(batch.fleet, by) + into.len() > UNFINISHED_BY_AGENT_MAX {
+    if unfinished_by(batch, by) + into.len() > UNFINISHED_BY_AGENT_MAX {
         return too_many("unfinished tasks", UNFINISHED_BY_AGENT_MAX);
     }
     let (whole, worker) = (task.brief.clone(), task.on_it());
@@ -358,7 +368,6 @@ fn split(
         (_, Some(agent)) => Queue::Agent(agent),
         (queue @ (Queue::Nobody | Queue::Agent(_)), None) => queue.clone(),
     };
-    let spent = task.spent.since;
     batch.record(id, TaskEvent::Split { by, into: into.iter().map(|(id, _)| *id).collect() });
     for (part, title) in into {
         if batch.task(*part).is_some() {
@@ -382,7 +391,8 @@ fn split(
         batch.record(*part, TaskEvent::Added { by, brief: Box::new(brief) });
     }
     if let (Some(agent), Some((first, _))) = (worker, into.first()) {
-        batch.record(*first, TaskEvent::Taken { by, agent, spent });
+        let (spent, session) = (batch.spent(agent), batch.session_of(agent));
+        batch.record(*first, TaskEvent::Taken { by, agent, spent, session });
     }
     Ok(())
 }
@@ -432,7 +442,7 @@ pub fn given_at_birth(
     fleet: &Fleet,
     caller: Caller,
     (agent, project): (AgentId, &str),
-    id: TaskId,
+    (id, spent): (TaskId, Option<u64>),
     now: Time,
 ) -> Result<Vec<What>, Refusal> {
     let by = sender(fleet, caller)?;
@@ -462,6 +472,7 @@ pub fn given_at_birth(
     if let Some(on) = super::waits_for(fleet.tasks(), task).next() {
         return Err(refused(id, TaskRefusal::Waits { on }));
     }
+    batch.newborn = spent.map(|spent| (agent, spent));
     batch.give(by, agent, id);
     Ok(batch.events)
 }

@@ -1,11 +1,13 @@
 //! What happens to a task. Past tense, decided, never taken back.
 
 use super::{BlockedOn, Brief, Queue, Verifier};
-use crate::id::{AgentId, JobId, MessageId, TaskId};
+use crate::id::{AgentId, JobId, MessageId, SessionNumber, TaskId};
 use crate::job::{JobCommand, JobEnd};
 use crate::message::{Mailbox, Sender};
 use crate::name::Name;
+use crate::state::Cause;
 use crate::text::Text;
+use crate::time::Time;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TaskEvent {
@@ -24,6 +26,15 @@ pub enum TaskEvent {
         agent: AgentId,
         /// What the agent had spent by then, where that is known.
         spent: Option<u64>,
+        /// The session that the agent had then.
+        session: Option<SessionNumber>,
+    },
+    /// Another session of the agent that is on it was asked for.
+    Continued {
+        agent: AgentId,
+        session: SessionNumber,
+        /// Why; nothing of an agent's first one.
+        cause: Option<Cause>,
     },
     Noted {
         by: Sender,
@@ -40,6 +51,14 @@ pub enum TaskEvent {
         by: Sender,
         on: BlockedOn,
         reason: String,
+    },
+    /// What its worker has spent was counted: as it leaves the task or goes back to it, and where the estimate is outgrown.
+    Counted {
+        agent: AgentId,
+        /// In all, by then.
+        spent: u64,
+        /// Of that on this task, since it was counted last.
+        added: u64,
     },
     Claimed {
         by: Sender,
@@ -92,10 +111,13 @@ pub enum TaskEvent {
         queue: Queue,
         to: Mailbox,
         message: MessageId,
+        /// When somebody is told again, unless it is taken up.
+        again_at: Option<Time>,
     },
     /// Somebody is told again that nobody has taken it up.
     Raised {
         to: Mailbox,
         message: MessageId,
+        again_at: Option<Time>,
     },
 }

@@ -1,9 +1,10 @@
 //! What each event makes of a task. Reads no configuration and no other task.
 
 use super::{
-    Awaiting, Brief, CheckResult, OpenLoop, Queue, Spent, Step, Task, TaskEvent, TaskState,
+    Awaiting, Brief, CheckResult, OpenLoop, Queue, Spent, Step, Task, TaskEvent, TaskSessions,
+    TaskState,
 };
-use crate::id::{AgentId, TaskId};
+use crate::id::{AgentId, SessionId, SessionNumber, TaskId};
 use crate::message::{Mailbox, Sender};
 use crate::time::Time;
 
@@ -23,6 +24,7 @@ pub fn begun(id: TaskId, by: Sender, brief: &Brief, at: Time) -> Task {
         parts: Vec::new(),
         rounds: 0,
         spent: Spent::default(),
+        sessions: TaskSessions::default(),
         notes: 0,
         last_note: None,
         last_check: None,
@@ -39,15 +41,17 @@ pub fn fold(task: &mut Task, event: &TaskEvent, at: Time) {
             enter(task, TaskState::Open, *by, "", at);
             moved(task, queue);
         }
-        TaskEvent::Taken { by, agent, spent } => {
+        TaskEvent::Taken { by, agent, spent, session } => {
             enter(task, TaskState::Taken, *by, "", at);
-            task.worker = Some(*agent);
-            task.spent.since = *spent;
-            task.open_loop = None;
+            taken(task, *agent, (*spent, *session), at);
+        }
+        TaskEvent::Continued { agent, session, cause } => {
+            let session = SessionId { agent: *agent, number: *session };
+            task.sessions.count(session, *cause, at);
         }
         TaskEvent::Noted { by, text } => {
             task.notes += 1;
-            task.last_note = Some((*by, text.clone()));
+            task.last_note = Some(Box::new((*by, text.clone())));
         }
         TaskEvent::Stepped { step, text, is_done, .. } => {
             stepped(task, *step, text.as_deref(), *is_done);
@@ -55,12 +59,13 @@ pub fn fold(task: &mut Task, event: &TaskEvent, at: Time) {
         TaskEvent::Blocked { by, on, reason } => {
             enter(task, TaskState::Blocked(*on), *by, reason, at);
         }
+        TaskEvent::Counted { spent, added, .. } => counted(task, *spent, *added),
         TaskEvent::Claimed { by, reason, spent } => {
             enter(task, TaskState::Claimed(Awaiting::Word), *by, reason, at);
             spend(task, *spent);
         }
         TaskEvent::CheckWanted { job, check, command, runs } => {
-            let (check, command, runs) = (check.clone(), command.clone(), *runs);
+            let (check, command, runs) = (check.clone(), Box::new(command.clone()), *runs);
             task.state = TaskState::Claimed(Awaiting::Check { job: *job, check, command, runs });
             task.since = at;
         }
@@ -91,13 +96,50 @@ pub fn fold(task: &mut Task, event: &TaskEvent, at: Time) {
             enter(task, TaskState::Dropped, *by, reason, at);
             task.open_loop = None;
         }
-        TaskEvent::Left { agent, name, queue, to, .. } => {
-            let (from, name, to) = (*agent, name.clone(), to.clone());
-            left(task, queue, OpenLoop { from, name, to, raised: 1, at });
+        TaskEvent::Left { agent, name, queue, to, again_at, .. } => {
+            let (from, name, to, again_at) = (*agent, name.clone(), to.clone(), *again_at);
+            left(task, queue, OpenLoop { from, name, to, raised: 1, at, again_at });
         }
-        TaskEvent::Raised { to, .. } => {
-            raised(task, to, at);
-        }
+        TaskEvent::Raised { to, again_at, .. } => raised(task, to, at, *again_at),
+    }
+}
+
+fn taken(
+    task: &mut Task,
+    agent: AgentId,
+    (spent, session): (Option<u64>, Option<SessionNumber>),
+    at: Time,
+) {
+    task.worker = Some(agent);
+    task.spent.since = spent;
+    task.open_loop = None;
+    if let Some(number) = session {
+        task.sessions.count(SessionId { agent, number }, None, at);
+    }
+}
+
+/// Whether an agent is on the task from this event on, or no longer; nothing where the event changes neither.
+pub fn is_begun_by(event: &TaskEvent, agent: AgentId) -> Option<bool> {
+    match event {
+        TaskEvent::Taken { agent: by, .. } => Some(*by == agent),
+        TaskEvent::Returned { agent: by, is_taken, .. } => Some(*is_taken && *by == agent),
+        TaskEvent::Queued { .. }
+        | TaskEvent::Blocked { .. }
+        | TaskEvent::Verified { .. }
+        | TaskEvent::Reopened { .. }
+        | TaskEvent::Split { .. }
+        | TaskEvent::Dropped { .. }
+        | TaskEvent::Left { .. } => Some(false),
+        // While its check runs its worker is still on it.
+        TaskEvent::Counted { .. }
+        | TaskEvent::Claimed { .. }
+        | TaskEvent::CheckWanted { .. }
+        | TaskEvent::CheckEnded { .. }
+        | TaskEvent::Added { .. }
+        | TaskEvent::Noted { .. }
+        | TaskEvent::Stepped { .. }
+        | TaskEvent::Continued { .. }
+        | TaskEvent::Raised { .. } => None,
     }
 }
 
@@ -109,23 +151,28 @@ fn moved(task: &mut Task, queue: &Queue) {
 fn checked(task: &mut Task, result: CheckResult) {
     task.state = TaskState::Claimed(Awaiting::Word);
     task.since = result.at;
-    task.last_check = Some(result);
+    task.last_check = Some(Box::new(result));
 }
 
-fn raised(task: &mut Task, to: &Mailbox, at: Time) {
+fn raised(task: &mut Task, to: &Mailbox, at: Time, again_at: Option<Time>) {
     if let Some(it) = &mut task.open_loop {
         let (to, raised) = (to.clone(), it.raised + 1);
-        *it = OpenLoop { to, raised, at, ..it.clone() };
+        **it = OpenLoop { to, raised, at, again_at, ..(**it).clone() };
     }
 }
 
 /// What the worker spent on it since it went to work.
 fn spend(task: &mut Task, spent: Option<u64>) {
     if let (Some(since), Some(now)) = (task.spent.since, spent) {
-        let before = task.spent.tokens.unwrap_or_default();
-        task.spent.tokens = Some(before.saturating_add(now.saturating_sub(since)));
+        counted(task, now, now.saturating_sub(since));
     }
     task.spent.since = spent;
+}
+
+fn counted(task: &mut Task, spent: u64, added: u64) {
+    let before = task.spent.tokens.unwrap_or_default();
+    task.spent.tokens = Some(before.saturating_add(added));
+    task.spent.since = Some(spent);
 }
 
 fn returned(task: &mut Task, agent: AgentId, is_taken: bool) {
@@ -142,7 +189,7 @@ fn left(task: &mut Task, queue: &Queue, open_loop: OpenLoop) {
         enter(task, TaskState::Open, Sender::Perennial, "", open_loop.at);
     }
     task.queue = queue.clone();
-    task.open_loop = Some(open_loop);
+    task.open_loop = Some(Box::new(open_loop));
 }
 
 fn enter(task: &mut Task, state: TaskState, by: Sender, reason: &str, at: Time) {

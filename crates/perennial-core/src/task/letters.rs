@@ -4,17 +4,19 @@
 //! wrote stands in quotation marks; whoever shows a letter makes it harmless.
 
 use super::{Task, TaskState};
-use crate::id::{AgentId, MessageId, TaskId};
+use crate::id::{AgentId, MessageId, TaskId, derived};
 use crate::message::{Content, Mail, MailKind, Mailbox, MessageEvent, Priority, Sender};
 use crate::name::Name;
-use crate::text::{Digest, Text};
+use crate::text::{self, Digest, Text, beginning, ending};
 use crate::time::Time;
 
 /// The longest letter.
 pub const LETTER_BYTES_MAX: usize = 500;
 /// What of somebody's words stands in it.
 pub(super) const QUOTED_BYTES_MAX: usize = 120;
-/// So many tasks are named in one letter.
+/// What of a title stands in a list of tasks.
+pub(super) const TITLE_BYTES: usize = 42;
+/// At most this many tasks are named in one letter.
 pub const NAMED_MAX: usize = 4;
 
 /// What a letter says.
@@ -23,17 +25,9 @@ pub struct Words {
     pub text: String,
 }
 
-/// Its id follows from the task, the moment and its place in the batch, so that a replay agrees. It begins with the time,
-/// as every id does.
+/// Its id follows from the task, the moment and its place in the batch.
 pub fn id(task: TaskId, at: Time, place: u32) -> MessageId {
-    MessageId(derived(task.0 ^ u128::from(place) << 48, at))
-}
-
-pub(super) fn derived(from: u128, at: Time) -> u128 {
-    let spread = u128::from(at.0).wrapping_mul(0xda94_2042_e4dd_58b5_2545_f491_4f6c_dd1d);
-    let low = (from ^ spread) & ((1 << 76) - 1);
-    let low = low & !(0x3 << 62) | (2 << 62);
-    (u128::from(at.0 / 1000) << 80) | (7 << 76) | low
+    MessageId(derived(task.0, at, place))
 }
 
 pub fn letter(
@@ -102,7 +96,7 @@ pub fn returned(task: &Task, by: Sender) -> Words {
         (Sender::Perennial, Some(check)) => {
             let named = check.check.as_ref().map_or("its command", Name::as_str);
             let said = format!(
-                "The check {named} of {} failed ({}, {round}): {}. The end of its output:\n",
+                "The check {named} of {} failed ({}, {round}). {} The end of its output:\n",
                 task.id,
                 check.end.words(),
                 on
@@ -123,12 +117,20 @@ pub fn awaits_word(task: &Task, why: &str) -> Words {
     Words {
         subject: format!("to verify: {}", task.brief.title),
         text: format!(
-            "{} is claimed to be done and waits for your word{why}. What was said of it: {}.\n\
+            "{} is claimed to be done and waits for your word{why}.{}\n\
              `perennial task verify {}` accepts it, with --reject -m REASON it goes back; agents use the tool `task`.",
             task.id,
-            quoted(&task.reason),
+            said(&task.reason),
             task.id
         ),
+    }
+}
+
+/// What its worker said, if anything.
+fn said(reason: &str) -> String {
+    match reason.trim().is_empty() {
+        true => String::new(),
+        false => format!(" What was said of it: {}.", quoted(reason)),
     }
 }
 
@@ -179,10 +181,14 @@ pub fn scope_grew(task: &Task) -> Words {
 }
 
 pub fn open_again(task: &Task) -> Words {
+    let nobody = match task.worker {
+        Some(_) => "whoever did it is not there any more",
+        None => "nobody is on it",
+    };
     Words {
         subject: format!("open again: {}", task.brief.title),
         text: format!(
-            "{} was found not to be done, and whoever did it is not there any more. It is open again. Reason: {}",
+            "{} was found not to be done, and {nobody}. It is open again. Reason: {}",
             task.id,
             quoted(&task.reason)
         ),
@@ -193,8 +199,13 @@ pub fn parts_over(task: &Task) -> Words {
     Words {
         subject: format!("its parts are over: {}", task.brief.title),
         text: format!(
-            "Every part of {} is over. It has a check of its own: claim it (`task done`), and the check runs.",
-            task.id
+            "Every part of {} is over. {}",
+            task.id,
+            match &task.brief.check {
+                Some(_) => "It has a check of its own: claim it (`task done`), and the check runs.",
+                None =>
+                    "All were dropped: finish it and claim it (`task done`), or have it dropped.",
+            }
         ),
     }
 }
@@ -213,7 +224,7 @@ pub fn left<'t>(
         false => format!("{count} {noun} of {who}, who was buried, {verb} still open:\n"),
     };
     for task in tasks.take(NAMED_MAX) {
-        text.push_str(&format!("{} {}\n", task.id, beginning(&quoted(&task.brief.title), 48)));
+        text.push_str(&format!("{} {}\n", task.id, text::quoted(&task.brief.title, TITLE_BYTES)));
     }
     if count > NAMED_MAX {
         text.push_str(&format!("and {} more: `perennial loops`\n", count - NAMED_MAX));
@@ -222,28 +233,7 @@ pub fn left<'t>(
     Words { subject: format!("open loops of {who}: {count}"), text }
 }
 
-/// Somebody's words on one line; no word in it ends the quotation.
-fn quoted(text: &str) -> String {
-    let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    let words = line.replace(['“', '”'], "'");
-    format!("“{}”", beginning(&words, QUOTED_BYTES_MAX))
-}
-
-/// At most so many bytes of the beginning, whole characters.
-pub(super) fn beginning(text: &str, bytes: usize) -> String {
-    match text.len() > bytes {
-        true => format!("{}…", &text[..text.floor_char_boundary(bytes.saturating_sub(3))]),
-        false => text.to_owned(),
-    }
-}
-
-/// At most so many bytes of the end, whole characters.
-pub(super) fn ending(text: &str, bytes: usize) -> String {
-    match text.len() > bytes {
-        true => {
-            let start = text.ceil_char_boundary(text.len() - bytes.saturating_sub(3));
-            format!("…{}", &text[start..])
-        }
-        false => text.to_owned(),
-    }
+/// Somebody's words in a letter.
+pub(super) fn quoted(words: &str) -> String {
+    text::quoted(words, QUOTED_BYTES_MAX)
 }

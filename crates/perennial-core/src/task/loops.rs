@@ -1,10 +1,10 @@
 //! Open loops: the unfinished tasks of an agent that was buried. Somebody is told of each until it is taken, moved or closed.
 //!
-//! Pure. When somebody is told again follows from the task alone.
+//! Pure. When somebody is told again is in the events: the operator's setting is read where they are decided.
 
 use super::batch::Batch;
 use super::check::is_lost;
-use super::{Queue, Task, TaskEvent, letters};
+use super::{Queue, RAISED_AGAIN_AFTER, Task, TaskEvent, letters, raised_again_after};
 use crate::agent::Agent;
 use crate::effect::{Plan, Timer};
 use crate::event::What;
@@ -36,7 +36,8 @@ pub fn buried(fleet: &Fleet, agent: &Agent, now: Time) -> Vec<What> {
         for id in &own {
             let queue = fleet.tasks().get(*id).map_or(Queue::Nobody, |task| home(task, agent.id));
             let (agent, name, to) = (agent.id, name.clone(), to.clone());
-            batch.record(*id, TaskEvent::Left { agent, name, queue, to, message });
+            let again_at = again_at(fleet, 1, now);
+            batch.record(*id, TaskEvent::Left { agent, name, queue, to, message, again_at });
         }
         let tasks = own.iter().filter_map(|id| fleet.tasks().get(*id)).collect::<Vec<_>>();
         let words = letters::left((agent.id, name.as_ref()), tasks.into_iter(), true);
@@ -70,11 +71,19 @@ fn raise(batch: &mut Batch<'_>, ids: &[TaskId], to: &Mailbox) {
         let Some(first) = tasks.first().map(|task| task.id) else { continue };
         let message = batch.next_letter(first);
         for task in &tasks {
-            batch.record(task.id, TaskEvent::Raised { to: to.clone(), message });
+            let raised = task.open_loop.as_ref().map_or(0, |it| it.raised) + 1;
+            let (to, again_at) = (to.clone(), again_at(batch.fleet, raised, batch.now));
+            batch.record(task.id, TaskEvent::Raised { to, message, again_at });
         }
         let words = letters::left((from, name.as_ref()), tasks.iter(), false);
         batch.tell(to.clone(), first, &words);
     }
+}
+
+/// When a loop that is told of for the `raised`th time is told of again.
+fn again_at(fleet: &Fleet, raised: u32, now: Time) -> Option<Time> {
+    let first = fleet.policy().raise_loops_after.unwrap_or(RAISED_AGAIN_AFTER);
+    Some(now + raised_again_after(first, raised))
 }
 
 /// What a task waits for by the clock: to be told of again; and the end of a check that nobody will tell.

@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::fold::{begun, fold};
-use super::{Task, TaskEvent};
+use super::{Task, TaskEvent, TaskState};
 use crate::entity::Entity;
 use crate::id::{AgentId, TaskId};
+use crate::name::NameKey;
 use crate::time::Time;
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -16,6 +17,10 @@ pub struct Tasks {
     of: BTreeMap<AgentId, BTreeSet<TaskId>>,
     /// The one that each agent is on (TK1).
     current: BTreeMap<AgentId, TaskId>,
+    /// Those that lie on a role's queue and are open.
+    of_roles: BTreeMap<NameKey, BTreeSet<TaskId>>,
+    /// The open loops that each agent was told of.
+    told: BTreeMap<AgentId, BTreeSet<TaskId>>,
     /// Who waits for a task that is not over.
     dependants: BTreeMap<TaskId, BTreeSet<TaskId>>,
 }
@@ -32,6 +37,11 @@ impl Tasks {
         self.all.get(&id).map(|task| &**task)
     }
 
+    /// The same for another thread: as it is now, whatever becomes of it.
+    pub fn copy(&self, id: TaskId) -> Option<Arc<Task>> {
+        self.all.get(&id).map(Arc::clone)
+    }
+
     pub fn iter(&self) -> impl Iterator<Item = &Task> {
         self.all.values().map(|task| &**task)
     }
@@ -45,6 +55,23 @@ impl Tasks {
     pub fn of(&self, agent: AgentId) -> impl Iterator<Item = &Task> {
         let ids = self.of.get(&agent).into_iter().flatten();
         ids.filter_map(|id| self.get(*id)).filter(|task| !task.is_over())
+    }
+
+    /// The open tasks on a role's queue, the oldest first.
+    pub fn on_queue_of(&self, role: &NameKey) -> impl Iterator<Item = &Task> {
+        let ids = self.of_roles.get(role).into_iter().flatten();
+        ids.filter_map(|id| self.get(*id))
+    }
+
+    /// Whether an agent was told of an open loop that nobody has taken up.
+    pub fn has_told(&self, agent: AgentId) -> bool {
+        self.told.contains_key(&agent)
+    }
+
+    /// The agents for whom it matters what becomes of a task: whose it is, and who was told of it.
+    fn concerned(task: &Task) -> impl Iterator<Item = AgentId> {
+        let told = loop_told(task);
+        task.assignee().into_iter().chain(told)
     }
 
     /// The tasks that name this one as a dependency and are not over.
@@ -69,6 +96,8 @@ impl Tasks {
 
     /// Folds one event; returns what to plan again.
     pub fn evolve(&mut self, id: TaskId, event: &TaskEvent, at: Time) -> Vec<Entity> {
+        let mut agents: BTreeSet<AgentId> =
+            self.get(id).into_iter().flat_map(Tasks::concerned).collect();
         let task = match (self.all.remove(&id), event) {
             (None, TaskEvent::Added { by, brief }) => Some(Arc::new(begun(id, *by, brief, at))),
             (None, _) => None,
@@ -79,9 +108,11 @@ impl Tasks {
             }
         };
         if let Some(task) = task {
+            agents.extend(Tasks::concerned(&task));
             self.keep(task);
         }
-        vec![Entity::Task(id)]
+        let agents = agents.into_iter().map(Entity::Agent);
+        std::iter::once(Entity::Task(id)).chain(agents).collect()
     }
 
     fn keep(&mut self, task: Arc<Task>) {
@@ -94,6 +125,12 @@ impl Tasks {
         if let Some(agent) = task.on_it() {
             self.current.insert(agent, task.id);
         }
+        if let Some(role) = role_queue(&task) {
+            self.of_roles.entry(role).or_default().insert(task.id);
+        }
+        if let Some(agent) = loop_told(&task) {
+            self.told.entry(agent).or_default().insert(task.id);
+        }
         for on in &task.brief.dependencies {
             self.dependants.entry(*on).or_default().insert(task.id);
         }
@@ -101,29 +138,43 @@ impl Tasks {
     }
 
     fn unlist(&mut self, task: &Task) {
-        let remove = |lists: &mut BTreeMap<AgentId, BTreeSet<TaskId>>, agent| {
-            if let Some(list) = lists.get_mut(&agent) {
-                list.remove(&task.id);
-                if list.is_empty() {
-                    lists.remove(&agent);
-                }
-            }
-        };
         if let Some(agent) = task.assignee() {
-            remove(&mut self.of, agent);
+            remove(&mut self.of, &agent, task.id);
         }
         if let Some(agent) = task.on_it()
             && self.current.get(&agent) == Some(&task.id)
         {
             self.current.remove(&agent);
         }
+        if let Some(role) = role_queue(task) {
+            remove(&mut self.of_roles, &role, task.id);
+        }
+        if let Some(agent) = loop_told(task) {
+            remove(&mut self.told, &agent, task.id);
+        }
         for on in &task.brief.dependencies {
-            if let Some(list) = self.dependants.get_mut(on) {
-                list.remove(&task.id);
-                if list.is_empty() {
-                    self.dependants.remove(on);
-                }
-            }
+            remove(&mut self.dependants, on, task.id);
         }
     }
+}
+
+/// Takes a task out of a list; a list without tasks is none.
+fn remove<K: Ord>(lists: &mut BTreeMap<K, BTreeSet<TaskId>>, key: &K, task: TaskId) {
+    if let Some(list) = lists.get_mut(key) {
+        list.remove(&task);
+        if list.is_empty() {
+            lists.remove(key);
+        }
+    }
+}
+
+/// The role on whose queue a task lies that somebody may take.
+fn role_queue(task: &Task) -> Option<NameKey> {
+    task.queue.role().filter(|_| task.state == TaskState::Open)
+}
+
+/// The agent that was told of an open loop.
+fn loop_told(task: &Task) -> Option<AgentId> {
+    let open_loop = task.open_loop.as_ref().filter(|_| !task.is_over())?;
+    open_loop.to.agent()
 }

@@ -355,6 +355,7 @@ fn a_node_types_no_text_of_another_and_its_line_is_its_own() {
         head: "one".into(),
     };
     let fingerprint = perennial_core::text::Fingerprint([1; 32]);
+    let text = Box::new(text);
     let content = perennial_core::message::Content::Typed { text, fingerprint, after_turn: false };
     let from = perennial_core::message::Sender::Person;
     let recorded =

@@ -192,7 +192,7 @@ fn an_end_that_was_recorded_under_damage_is_followed_once_the_record_is_mended()
         assert!(is_followed, "{:?}", told.shown_as(1));
         assert!(told.agent(1).live_session().is_some() || told.agent(1).until.is_some());
     }
-    let mut told = mended(&working(), exits(Exit::Code(0)));
+    let mut told = mended(&idle, exits(Exit::Code(0)));
     told.observe(&due(BOB));
     assert_eq!(told.shown_as(1), (State::Sleeping, Reason::Finished));
     assert!(!has_timer(&told));

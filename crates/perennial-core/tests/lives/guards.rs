@@ -471,7 +471,7 @@ fn a_compaction_after_a_clear_that_was_heard_late_begins_a_window() {
     let before = listener.told.agent(1).clock.since;
     listener.hear(&of(Seen::Answered, answered));
     let heard = listener.hear(&of(Seen::Compacted, compacted));
-    assert_eq!(heard.signs, [Sign::WindowBegan]);
+    assert_eq!(heard.signs.last(), Some(&Sign::WindowBegan));
     assert!(listener.told.agent(1).clock.since > before);
 }
 

@@ -44,7 +44,7 @@ fn began(name: &str, how: Followed) -> Fact {
     hook(Seen::SessionBegan(how)).within(Some(conversation(name)))
 }
 
-/// So many tool calls, each told by a hook.
+/// This many tool calls, each told by a hook.
 fn call(listener: &mut Listener, names: std::ops::Range<u64>) {
     for name in names {
         listener.hear(&tools(&[&format!("c{name}")]));
@@ -353,7 +353,10 @@ fn what_was_kept_of_another_session_reminds_nobody() {
 fn the_briefing_waits_for_nothing() {
     let mut listener = Listener::unborn();
     listener.resume();
-    assert_eq!(listener.hear(&began("a", Followed::Started)).tell, [Tell::Briefing]);
+    assert_eq!(
+        listener.hear(&began("a", Followed::Started)).tell,
+        [Tell::StartText(Some(Followed::Started))]
+    );
 }
 
 #[test]

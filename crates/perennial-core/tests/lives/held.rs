@@ -72,6 +72,9 @@ fn ends_it(effect: &Effect) -> bool {
         | Effect::PromptHeard { .. }
         | Effect::Deliver(_)
         | Effect::Job(_)
+        | Effect::Keep(_)
+        | Effect::Checkpoint(_)
+        | Effect::Snapshot(_)
         | Effect::RemoveSecrets { .. } => false,
     }
 }

@@ -2,12 +2,16 @@
 
 use std::time::Duration;
 
+use perennial_core::agent::{Agent, Confirmation, Outlook, outlook};
 use perennial_core::command::Command;
 use perennial_core::conversation::{Followed, Turn};
 use perennial_core::exit::Exit;
+use perennial_core::fleet::{Fleet, Policy};
+use perennial_core::hold::HeldFor;
 use perennial_core::id::AgentId;
 use perennial_core::observation::{Report, Sign, Wait};
 use perennial_core::restart::Restart;
+use perennial_core::session::Phase;
 use perennial_core::state::State;
 
 use crate::signs::resume;
@@ -70,7 +74,8 @@ fn a_second_reboot_while_two_are_starting_leaves_room_for_two() {
     assert_eq!(told.starting(), [1, 2]);
     told.reboot();
     told.all_due();
-    assert_eq!(told.starting(), [1, 2]);
+    // Those that have waited since the first reboot come first.
+    assert_eq!(told.starting(), [3, 4]);
 }
 
 /// M2: two that could not be read stood at the head of the line for good, and nobody was resumed.
@@ -123,7 +128,8 @@ fn retries_after_a_reboot_get_in_line() {
         told.executed(starting[0]);
         resumed.push(starting[0]);
     }
-    assert_eq!(resumed, [1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    // The retry of 6 came due after the reboot.
+    assert_eq!(resumed, [1, 2, 3, 4, 5, 7, 6, 8, 9]);
 }
 
 /// Without a line a retry starts by itself, as it always did.
@@ -165,4 +171,122 @@ fn who_is_in_the_middle_of_a_turn_is_resumed_after_a_reboot() {
         assert_eq!(told.agent(1).state, state, "{sign:?}");
         assert_eq!(told.agent(1).session.as_ref().unwrap().opening, opening, "{sign:?}");
     }
+}
+
+/// Five working commands, where three may run.
+fn at_the_limit() -> Told {
+    let mut told = Told::new();
+    let policy = Policy { max_running: Some(3), ..Policy::default() };
+    told.fleet = std::mem::take::<Fleet>(&mut told.fleet).under(policy);
+    for id in 1..=5 {
+        told.spawn(id, Some(&format!("a{id}")), Restart::OnCrash);
+        if told.starting().contains(&id) {
+            told.executed(id);
+        }
+    }
+    told
+}
+
+impl Told {
+    fn begun_now(&self) -> usize {
+        let takes = |agent: &&Agent| {
+            let phase = agent.session.as_ref().map(|session| session.phase);
+            matches!(phase, Some(Phase::Starting | Phase::Running | Phase::Ending(_)))
+        };
+        let count = self.fleet.agents().filter(takes).count();
+        assert_eq!(count, self.fleet.running(), "counted by the fold");
+        count
+    }
+
+    fn places(&self) -> Vec<(u128, (usize, usize))> {
+        let place = |agent: &Agent| Some((agent.id.0, self.fleet.place_in_line(agent.id)?));
+        self.fleet.agents().filter_map(place).collect()
+    }
+
+    fn exits(&mut self, id: u128, code: i32) {
+        let number = self.number(id);
+        self.report(id, number, Report::Exited(Exit::Code(code)));
+    }
+}
+
+/// L2, L3: also a person's start waits, and an end lets the next one start.
+// covers: H-20
+#[test]
+fn at_the_limit_a_start_waits_in_line_until_a_session_ends() {
+    let mut told = at_the_limit();
+    assert_eq!((told.begun_now(), told.places()), (3, vec![(4, (1, 2)), (5, (2, 2))]));
+    let next = outlook(told.agent(4), Confirmation::Confirmed);
+    assert_eq!((told.agent(4).state, next), (State::Hatching, Outlook::InLine));
+    told.all_due();
+    assert_eq!(told.begun_now(), 3);
+    // However long it takes, no start has failed.
+    told.pass(Duration::from_secs(3600));
+    told.all_due();
+    assert_eq!(told.agent(4).state, State::Hatching);
+    told.exits(2, 0);
+    told.all_due();
+    assert_eq!((told.begun_now(), told.places()), (3, vec![(5, (1, 1))]));
+    // Its start limit counts from when its turn came.
+    assert!(told.agent(4).until.is_some_and(|until| until > told.now));
+    told.executed(4);
+    assert_eq!(told.agent(4).state, State::Working);
+    // What a person wakes waits behind.
+    told.ask(Command::Wake(AgentId(2).to_string())).expect("woken");
+    assert_eq!(told.places(), [(2, (2, 2)), (5, (1, 2))]);
+}
+
+/// L4: what follows at once has its predecessor's place; a retry that waits has not.
+#[test]
+fn a_restart_and_a_retry_at_once_keep_their_place() {
+    let mut told = at_the_limit();
+    told.ask(Command::Restart(AgentId(1).to_string())).expect("restarted");
+    told.exits(1, 0);
+    assert!(told.starting().contains(&1), "{:?}", told.starting());
+    told.executed(1);
+    told.pass(Duration::from_secs(5));
+    told.exits(2, 1);
+    assert!(told.starting().contains(&2), "{:?}", told.starting());
+    told.executed(2);
+    // Dead at once: its retry waits, and somebody else has its place by then.
+    told.exits(2, 1);
+    told.all_due();
+    assert!(told.starting().contains(&4));
+    told.executed(4);
+    told.pass(Duration::from_secs(60));
+    told.all_due();
+    assert_eq!((told.agent(2).state, told.begun_now()), (State::Waking, 3));
+    assert_eq!(told.places(), [(2, (2, 2)), (5, (1, 2))]);
+}
+
+/// L2: a lower limit ends nobody, and nothing starts before there is room.
+#[test]
+fn a_lower_limit_ends_nobody_and_lets_nobody_start() {
+    let mut told = at_the_limit();
+    let policy = Policy { max_running: Some(1), ..Policy::default() };
+    told.fleet = Fleet::restore(told.fleet.parts()).under(policy);
+    told.ask(Command::Restart(AgentId(1).to_string())).expect("restarted");
+    told.exits(1, 0);
+    assert_eq!((told.agent(1).state, told.begun_now()), (State::Waking, 2));
+    told.exits(2, 0);
+    told.all_due();
+    assert_eq!(told.begun_now(), 1);
+    told.exits(3, 0);
+    told.all_due();
+    assert_eq!((told.starting(), told.begun_now()), (vec![4], 1));
+}
+
+/// L5
+#[test]
+fn whoever_is_stopped_held_or_buried_leaves_the_line() {
+    let mut told = at_the_limit();
+    told.ask(Command::Stop(AgentId(4).to_string())).expect("stopped");
+    assert_eq!(told.places(), [(5, (1, 1))]);
+    told.hold(5, HeldFor::Person);
+    assert_eq!(told.places(), []);
+    let bury = Command::Bury { target: AgentId(5).to_string(), summary: None };
+    told.ask(bury).expect("buried");
+    told.spawn(6, None, Restart::OnCrash);
+    told.exits(1, 0);
+    told.all_due();
+    assert_eq!(told.starting(), [6]);
 }

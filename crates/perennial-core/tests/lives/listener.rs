@@ -120,7 +120,7 @@ impl Listener {
             let observation = Observation::Harness { agent: AgentId(AGENT), number, sign };
             self.events.extend(self.told.observe(&observation));
         }
-        self.tells.extend(heard.tell.iter().filter(|tell| **tell != Tell::Briefing));
+        self.tells.extend(heard.tell.iter().filter(|tell| !matches!(tell, Tell::StartText(_))));
         if fact.is_answerable && !matches!(fact.seen, Seen::SessionBegan(_)) {
             self.reply(number);
         }

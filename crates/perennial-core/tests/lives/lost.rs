@@ -94,6 +94,9 @@ fn session(told: &Told) -> Option<SessionEffect> {
         | Effect::PromptHeard { .. }
         | Effect::Deliver(_)
         | Effect::Job(_)
+        | Effect::Keep(_)
+        | Effect::Checkpoint(_)
+        | Effect::Snapshot(_)
         | Effect::RemoveSecrets { .. } => None,
     })
 }
@@ -125,7 +128,12 @@ fn whoever_may_start_by_itself_is_held_until_a_person_says_what_becomes_of_it() 
         let held_for = bob.hold.as_ref().map(|hold| hold.held_for);
         assert_eq!((told.shown_as(1), held_for), (LOST, Some(HeldFor::Person)), "{before:?}");
         assert!(told.fleet.plan(&Entity::Agent(BOB), told.now).timers.is_empty());
-        let parent = agent::wake(told.agent(1), Witness::Agent(AgentId(9)), told.now);
+        let parent = agent::wake(
+            told.agent(1),
+            agent::Start::Continue,
+            Witness::Agent(AgentId(9)),
+            told.now,
+        );
         assert!(matches!(parent, Err(Refusal::Held { .. })), "{before:?}: {parent:?}");
         told.ask(wake()).unwrap_or_else(|refused| panic!("{before:?}: {refused:?}"));
         assert!(told.agent(1).hold.is_none() && told.shown_as(1) != LOST, "{before:?}");

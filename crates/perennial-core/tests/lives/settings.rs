@@ -229,7 +229,8 @@ fn a_restart_counts_retries_anew() {
 #[test]
 fn only_a_persons_restart_of_one_that_lives_cuts_its_turn_off() {
     let turn_after = |witness, told: &Told| {
-        let events = agent::restart(told.agent(1), witness, told.now).unwrap();
+        let events =
+            agent::restart(told.agent(1), agent::Start::Continue, witness, told.now).unwrap();
         let mut bob = told.agent(1).clone();
         events.iter().for_each(|event| agent::evolve(&mut bob, event, told.now));
         assert_eq!(bob.state, State::Waking);
@@ -270,10 +271,10 @@ fn one_that_stood_in_the_line_and_is_damaged_is_ended_before_it_is_restarted() {
 fn an_unborn_agent_is_held_unless_it_runs() {
     let told = running();
     let mut unborn = Agent::unborn(BOB, told.now);
-    let refused = agent::wake(&unborn, Witness::Operator, told.now);
+    let refused = agent::wake(&unborn, agent::Start::Continue, Witness::Operator, told.now);
     assert!(matches!(refused, Err(Refusal::Held { .. })), "{refused:?}");
     unborn.session = told.agent(1).session.clone();
-    assert!(agent::wake(&unborn, Witness::Operator, told.now).is_ok());
+    assert!(agent::wake(&unborn, agent::Start::Continue, Witness::Operator, told.now).is_ok());
 }
 
 #[test]

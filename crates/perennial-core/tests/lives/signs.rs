@@ -18,7 +18,7 @@ use perennial_core::state::State;
 use crate::roles::freeze;
 use crate::told::{Told, due};
 
-/// So much of the window is used.
+/// This much of the window is used.
 pub fn measured(percent: u64) -> Sign {
     let sample = Sample { tokens: percent, window: 100, usable: 100, source: Source::StatusLine };
     Sign::Measured { conversation: None, sample }
@@ -210,6 +210,8 @@ fn a_session_that_got_something_done_is_taken_up_after_others_that_did_not() {
             told.show(1, Sign::Progressed);
         }
         told.pass(Duration::from_secs(60));
+        // A clean end in an open turn would be a crash.
+        told.show(1, Sign::BackgroundWork);
         told.ends(1, Exit::Code(0));
         let opening = told.agent(1).session.as_ref().expect("it has one").opening.clone();
         told.begun(1, "a", Followed::Resumed);
@@ -218,7 +220,7 @@ fn a_session_that_got_something_done_is_taken_up_after_others_that_did_not() {
     for progressed in [false, false, true, false, false] {
         assert_eq!(end(&mut told, progressed), resume("a", Turn::Open));
     }
-    assert!(matches!(end(&mut told, false), Opening::Fresh(_)));
+    assert!(matches!(end(&mut told, false), Opening::Anew { .. }));
     assert_eq!(end(&mut told, true), resume("a", Turn::Open));
 }
 

@@ -23,15 +23,15 @@ use perennial_core::signal::{self, SignalEvent, SignalKind};
 use perennial_core::task::{
     self, Awaiting, BlockedOn, Brief, CHECK_RUNS_MAX, CheckSpec, Estimate, LEVELS_MAX, Queue,
     QueueWanted, ROUNDS_MAX, Resolution, Step, StepWanted, Task, TaskCommand, TaskDraft, TaskEvent,
-    TaskRefusal, TaskState, UNFINISHED_BY_AGENT_MAX, Verifier,
+    TaskImport, TaskRefusal, TaskState, UNFINISHED_BY_AGENT_MAX, Verifier,
 };
 
 use crate::told::{Told, launch};
 
-const ADA: u128 = 1;
-const BOB: u128 = 2;
+pub const ADA: u128 = 1;
+pub const BOB: u128 = 2;
 
-fn brief(title: &str) -> Brief {
+pub fn brief(title: &str) -> Brief {
     Brief {
         title: title.to_owned(),
         text: None,
@@ -49,58 +49,59 @@ fn brief(title: &str) -> Brief {
     }
 }
 
-fn draft(id: u128, brief: Brief, to: QueueWanted) -> Command {
+pub fn draft(id: u128, brief: Brief, to: QueueWanted) -> Command {
     let draft = TaskDraft { id: TaskId(id), brief, body: None, to, finished: Vec::new() };
     Command::Task(Box::new(TaskCommand::Add(Box::new(draft))))
 }
 
-fn add(told: &mut Told, id: u128) {
+pub fn add(told: &mut Told, id: u128) {
     told.ask(draft(id, brief(&format!("t{id}")), QueueWanted::Nobody)).expect("added");
 }
 
-fn to(agent: u128) -> QueueWanted {
+pub fn to(agent: u128) -> QueueWanted {
     QueueWanted::Agent(AgentId(agent).to_string())
 }
 
-fn assign(task: u128, agent: u128) -> Command {
+pub fn assign(task: u128, agent: u128) -> Command {
     Command::Task(Box::new(TaskCommand::Assign { task: TaskId(task), to: to(agent) }))
 }
 
-fn take(task: u128) -> Command {
-    Command::Task(Box::new(TaskCommand::Take { task: TaskId(task), spent: None }))
+pub fn take(task: u128) -> Command {
+    Command::Task(Box::new(TaskCommand::Take { task: TaskId(task) }))
 }
 
-fn done(task: u128, check: Resolution) -> Command {
+pub fn done(task: u128, check: Resolution) -> Command {
     let (task, reason) = (TaskId(task), "finished".to_owned());
-    Command::Task(Box::new(TaskCommand::Done { task, reason, check, spent: None }))
+    Command::Task(Box::new(TaskCommand::Done { task, reason, check }))
 }
 
-fn verify(task: u128, is_done: bool) -> Command {
+pub fn verify(task: u128, is_done: bool) -> Command {
     let (task, reason) = (TaskId(task), "look again".to_owned());
-    Command::Task(Box::new(TaskCommand::Verify { task, is_done, reason }))
+    Command::Task(Box::new(TaskCommand::Verify { task, is_done, reason, note: None }))
 }
 
-fn split(task: u128, into: &[u128]) -> Command {
+pub fn split(task: u128, into: &[u128]) -> Command {
     let into = into.iter().map(|id| (TaskId(*id), format!("part {id}"))).collect();
     Command::Task(Box::new(TaskCommand::Split { task: TaskId(task), into }))
 }
 
-fn drop_task(task: u128) -> Command {
+pub fn drop_task(task: u128) -> Command {
     let (task, reason) = (TaskId(task), String::new());
-    Command::Task(Box::new(TaskCommand::Drop { task, reason }))
+    Command::Task(Box::new(TaskCommand::Drop { task, reason, verified: Vec::new() }))
 }
 
-fn reopen(task: u128, successor: u128) -> Command {
+pub fn reopen(task: u128, successor: u128) -> Command {
     let (reason, successor) = ("again".to_owned(), TaskId(successor));
-    let reopen = TaskCommand::Reopen { task: TaskId(task), reason, recalled: None, successor };
+    let reopen =
+        TaskCommand::Reopen { task: TaskId(task), reason, recalled: None, successor, note: None };
     Command::Task(Box::new(reopen))
 }
 
-fn bury(id: u128) -> Command {
+pub fn bury(id: u128) -> Command {
     Command::Bury { target: AgentId(id).to_string(), summary: None }
 }
 
-fn run() -> Resolution {
+pub fn run() -> Resolution {
     Resolution::Run(JobCommand {
         argv: vec!["check".to_owned()],
         dir: "/".to_owned(),
@@ -108,24 +109,24 @@ fn run() -> Resolution {
     })
 }
 
-fn agent(id: u128) -> Caller {
+pub fn agent(id: u128) -> Caller {
     Caller::Agent(AgentId(id))
 }
 
-fn task(told: &Told, id: u128) -> &Task {
+pub fn task(told: &Told, id: u128) -> &Task {
     told.fleet.tasks().get(TaskId(id)).expect("in memory")
 }
 
-fn state(told: &Told, id: u128) -> TaskState {
+pub fn state(told: &Told, id: u128) -> TaskState {
     task(told, id).state.clone()
 }
 
-fn current(told: &Told, id: u128) -> Option<u128> {
+pub fn current(told: &Told, id: u128) -> Option<u128> {
     told.fleet.tasks().current(AgentId(id)).map(|task| task.id.0)
 }
 
 /// An agent with a parent.
-fn born(told: &mut Told, id: u128, parent: Option<u128>, role: Option<&str>) {
+pub fn born(told: &mut Told, id: u128, parent: Option<u128>, role: Option<&str>) {
     let wanted = |role: &str| RoleWanted {
         name: role.parse().expect("a name"),
         declared: None,
@@ -146,7 +147,7 @@ fn born(told: &mut Told, id: u128, parent: Option<u128>, role: Option<&str>) {
 }
 
 /// Ada, her child Bob.
-fn two() -> Told {
+pub fn two() -> Told {
     let mut told = Told::new();
     born(&mut told, ADA, None, None);
     born(&mut told, BOB, Some(ADA), None);
@@ -154,7 +155,7 @@ fn two() -> Told {
 }
 
 /// Whom Perennial wrote to in these events, with its words.
-fn letters(events: &[Event]) -> Vec<(Mailbox, String)> {
+pub fn letters(events: &[Event]) -> Vec<(Mailbox, String)> {
     let letter = |event: &Event| {
         let What::Message(_, MessageEvent::Recorded { to, from, content }) = &event.what else {
             return None;
@@ -171,7 +172,7 @@ fn letters(events: &[Event]) -> Vec<(Mailbox, String)> {
 }
 
 /// The escalations in these events, with whom they go to first.
-fn escalated(events: &[Event]) -> Vec<(EscalationCause, escalation::Step)> {
+pub fn escalated(events: &[Event]) -> Vec<(EscalationCause, escalation::Step)> {
     let opened = |event: &Event| match &event.what {
         What::Escalation(_, EscalationEvent::Opened { matter, step, .. }) => {
             Some((matter.cause, step.clone()))
@@ -182,7 +183,7 @@ fn escalated(events: &[Event]) -> Vec<(EscalationCause, escalation::Step)> {
 }
 
 /// The signals in these events: kind, target and the names of the payload's fields.
-fn signals(events: &[Event]) -> Vec<(SignalKind, Mailbox, Vec<String>)> {
+pub fn signals(events: &[Event]) -> Vec<(SignalKind, Mailbox, Vec<String>)> {
     let sent = |event: &Event| match &event.what {
         What::Signal(_, SignalEvent::Sent { kind, to, payload, .. }) => {
             assert_eq!(signal::checked(*kind, payload), Ok(()));
@@ -278,6 +279,37 @@ fn only_a_person_drops_a_part_or_what_others_wait_for() {
     told.ask(drop_task(20)).expect("a person's word");
 }
 
+/// A whole of which nothing was done is not verified, and earns nobody a rest.
+#[test]
+fn a_task_whose_parts_were_all_dropped_goes_back_to_be_claimed() {
+    let mut told = two();
+    told.ask(draft(10, brief("t"), to(BOB))).expect("added");
+    told.ask_as(agent(BOB), split(10, &[11, 12])).expect("split");
+    told.ask(drop_task(11)).expect("dropped");
+    let events = told.ask(drop_task(12)).expect("dropped");
+    assert_eq!((state(&told, 10), current(&told, BOB)), (TaskState::Taken, Some(10)));
+    let told_of = letters(&events);
+    assert!(told_of.iter().any(|(_, text)| text.contains("All were dropped")), "{told_of:?}");
+    // A part that was verified and has left memory counts, if somebody knows of it.
+    for (whole, verified, state_after) in [
+        (20, vec![TaskId(21)], TaskState::Verified(Verifier::Parts)),
+        (30, Vec::new(), TaskState::Taken),
+    ] {
+        told.ask(drop_task(current(&told, BOB).expect("a task"))).expect("dropped");
+        told.ask(draft(whole, brief("t"), to(BOB))).expect("added");
+        told.ask_as(agent(BOB), split(whole, &[whole + 1, whole + 2])).expect("split");
+        told.ask(verify(whole + 1, true)).expect("verified");
+        told.fleet.retire(&Entity::Task(TaskId(whole + 1)));
+        let (task, reason) = (TaskId(whole + 2), String::new());
+        let last = TaskCommand::Drop { task, reason, verified };
+        if whole == 20 {
+            told.ask(draft(29, brief("next"), to(BOB))).expect("added");
+        }
+        told.ask(Command::Task(Box::new(last))).expect("dropped");
+        assert_eq!(state(&told, whole), state_after);
+    }
+}
+
 /// TK1: a claim whose check runs would have its worker on two tasks.
 #[test]
 fn no_check_runs_for_a_worker_that_is_on_another_task() {
@@ -356,7 +388,7 @@ fn an_agent_that_takes_a_trusted_role_is_not_trusted() {
     assert_eq!(told.agent(BOB).role_terms.verify, Verify::Word);
 }
 
-fn refusal(refused: Result<Vec<Event>, Refusal>) -> TaskRefusal {
+pub fn refusal(refused: Result<Vec<Event>, Refusal>) -> TaskRefusal {
     match refused {
         Err(Refusal::Task { why, .. }) => why,
         other => panic!("{other:?}"),
@@ -364,14 +396,14 @@ fn refusal(refused: Result<Vec<Event>, Refusal>) -> TaskRefusal {
 }
 
 /// The job of a task's check, and its end.
-fn job(told: &Told, id: u128) -> JobId {
+pub fn job(told: &Told, id: u128) -> JobId {
     match state(told, id) {
         TaskState::Claimed(Awaiting::Check { job, .. }) => job,
         other => panic!("{other:?}"),
     }
 }
 
-fn checked(told: &mut Told, id: u128, end: JobEnd, output: &str) -> Vec<Event> {
+pub fn checked(told: &mut Told, id: u128, end: JobEnd, output: &str) -> Vec<Event> {
     let (job, output) = (job(told, id), output.to_owned());
     let report = JobReport::Ended { end, output };
     told.observe(&Observation::Job { job, number: 1, report })
@@ -710,19 +742,72 @@ fn what_outgrew_its_estimate_or_waits_for_somebody_outside_is_known() {
     let (on, reason) = (BlockedOn::Outside, "a key".to_owned());
     let block = TaskCommand::Block { task: TaskId(10), on, reason };
     told.ask_as(agent(BOB), Command::Task(Box::new(block))).expect("blocked");
-    assert!(task::is_blocked_outside(task(&told, 10)) && current(&told, BOB).is_none());
+    assert_eq!(state(&told, 10), TaskState::Blocked(BlockedOn::Outside));
+    assert!(current(&told, BOB).is_none());
     told.ask_as(agent(BOB), take(10)).expect("it goes on by itself");
     // Tokens, where somebody counts them.
     let estimate = Some(Estimate::Tokens(100));
     told.ask(verify(10, true)).expect("verified");
     told.ask(draft(11, Brief { estimate, ..brief("t") }, QueueWanted::Nobody)).expect("added");
-    let command = TaskCommand::Take { task: TaskId(11), spent: Some(1000) };
-    told.ask_as(agent(BOB), Command::Task(Box::new(command))).expect("taken");
-    let (task_id, reason, check) = (TaskId(11), String::new(), Resolution::None);
-    let command = TaskCommand::Done { task: task_id, reason, check, spent: Some(1201) };
-    told.ask_as(agent(BOB), Command::Task(Box::new(command))).expect("claimed");
+    told.spends(BOB, 1000);
+    told.ask_as(agent(BOB), take(11)).expect("taken");
+    told.spends(BOB, 1201);
+    told.ask_as(agent(BOB), done(11, Resolution::None)).expect("claimed");
     assert_eq!(task(&told, 11).spent.tokens, Some(201));
     assert!(task::exceeds_estimate(task(&told, 11)));
+}
+
+/// What an agent had spent is known where it is given a task, too: by assignment, after its own claim, and at its birth.
+#[test]
+fn tokens_are_counted_for_a_task_that_was_given() {
+    let mut told = two();
+    add(&mut told, 10);
+    told.spends(BOB, 1000);
+    told.ask(assign(10, BOB)).expect("assigned");
+    told.ask(draft(11, brief("next"), to(BOB))).expect("added");
+    told.spends(BOB, 1300);
+    told.ask_as(agent(BOB), done(10, Resolution::None)).expect("claimed");
+    assert_eq!(task(&told, 10).spent.tokens, Some(300));
+    assert_eq!(current(&told, BOB), Some(11));
+    told.spends(BOB, 1350);
+    // Somebody else's word gives it the next one, too.
+    told.ask(draft(12, brief("last"), to(BOB))).expect("added");
+    told.ask(verify(11, true)).expect("verified");
+    assert_eq!((task(&told, 11).spent.tokens, current(&told, BOB)), (Some(50), Some(12)));
+    told.spends(BOB, 1360);
+    told.ask_as(agent(BOB), done(12, Resolution::None)).expect("claimed");
+    assert_eq!(task(&told, 12).spent.tokens, Some(10));
+}
+
+#[test]
+fn a_list_is_added_by_one_decision() {
+    let mut told = two();
+    let one = |id, parent: Option<u128>, is_done| TaskImport {
+        id: TaskId(id),
+        brief: Brief { parent: parent.map(TaskId), ..brief(&format!("t{id}")) },
+        is_done,
+    };
+    let import = |tasks| Command::Task(Box::new(TaskCommand::Import { to: to(BOB), tasks }));
+    let before = told.fleet.tasks().iter().count();
+    let why = refusal(told.ask(import(vec![one(10, None, false), one(11, Some(99), false)])));
+    assert_eq!(why, TaskRefusal::NoSuchParent { parent: TaskId(99) });
+    assert_eq!(told.fleet.tasks().iter().count(), before, "nothing is added");
+    let list = vec![one(10, None, false), one(11, Some(10), true), one(12, Some(10), false)];
+    told.ask(import(list)).expect("added");
+    assert_eq!(task(&told, 12).brief.parent, Some(TaskId(10)));
+    assert_eq!(current(&told, BOB), Some(10), "the first that is open is begun");
+    // An agent verifies nothing by a list, and is bounded as it is otherwise.
+    let done = Command::Task(Box::new(TaskCommand::Import {
+        to: QueueWanted::Nobody,
+        tasks: vec![one(20, None, true)],
+    }));
+    told.ask_as(agent(BOB), done).expect_err("its own word");
+    let many: Vec<TaskImport> = (100..301).map(|id| one(id, None, false)).collect();
+    let many =
+        Command::Task(Box::new(TaskCommand::Import { to: QueueWanted::Nobody, tasks: many }));
+    let most = task::UNFINISHED_BY_AGENT_MAX;
+    let why = refusal(told.ask_as(agent(BOB), many));
+    assert_eq!(why, TaskRefusal::TooMany { what: "unfinished tasks", most });
 }
 
 #[test]

@@ -10,7 +10,7 @@ use perennial_core::context::Threshold;
 use perennial_core::conversation::Followed;
 use perennial_core::effect::{Plan, Timer};
 use perennial_core::entity::Entity;
-use perennial_core::event::{AgentEvent, Event, What};
+use perennial_core::event::{AgentEvent, Event, Move, What};
 use perennial_core::fleet::Fleet;
 use perennial_core::hold::{HeldFor, Hold};
 use perennial_core::id::{AgentId, BootId, SessionNumber};
@@ -67,6 +67,12 @@ impl Told {
         events
     }
 
+    /// An agent is seen to have spent so much in all.
+    pub fn spends(&mut self, agent: u128, tokens: u64) -> Vec<Event> {
+        self.fleet.set_spent(AgentId(agent), tokens);
+        self.observe(&Observation::Spent { agent: AgentId(agent) })
+    }
+
     pub fn ask(&mut self, command: Command) -> Result<Vec<Event>, Refusal> {
         self.ask_as(Caller::Person, command)
     }
@@ -93,7 +99,8 @@ impl Told {
         let rounds = self.fleet.agents().map(|agent| {
             let entity = Entity::Agent(agent.id);
             let mut timers = self.fleet.plan(&entity, self.now).timers;
-            timers.retain(|(timer, _)| *timer == Timer::Round);
+            timers
+                .retain(|(timer, _)| matches!(timer, Timer::Round | Timer::Handoff | Timer::Rest));
             (entity, Plan { effects: Vec::new(), timers })
         });
         texts.chain(rounds).collect()
@@ -113,15 +120,7 @@ impl Told {
             assert!(!begins || is_for_reboot, "HO1: {what:?} of {agent:?}");
         }
         match what {
-            AgentEvent::Moved(moved) => {
-                let to = state::next(agent.state, moved.cause);
-                assert_eq!(to, Some(moved.to), "G3: {:?} by {:?}", agent.state, moved.cause);
-                if agent.state == State::Sleeping && agent.reason == Reason::Stopped {
-                    let by_people =
-                        matches!(moved.cause, Cause::Wake | Cause::Restarted | Cause::Buried);
-                    assert!(by_people, "G4: {moved:?}");
-                }
-            }
+            AgentEvent::Moved(moved) => check_move(agent, moved),
             AgentEvent::SessionWanted { number, .. } => {
                 assert!(agent.live_session().is_none(), "G1: {agent:?}");
                 let last = agent.session.as_ref().map_or(0, |session| session.number.0);
@@ -143,9 +142,15 @@ impl Told {
             | AgentEvent::RoleLeft { .. }
             | AgentEvent::RoundPassed { .. }
             | AgentEvent::LegacyLeft { .. }
-            | AgentEvent::Snapshot(_)
+            | AgentEvent::Handoff(_)
+            | AgentEvent::Checkpoint(_)
+            | AgentEvent::Rest(_)
             | AgentEvent::BurialAsked { .. } => {
                 assert!(agent.state.roster() != Roster::Cemetery, "{what:?} of {agent:?}");
+            }
+            AgentEvent::Snapshot(_) => {
+                let is_over = agent.is_over();
+                assert!(!is_over, "{what:?} of {agent:?}");
             }
             AgentEvent::SessionProgressed { number }
             | AgentEvent::ConversationFollowed { number, .. }
@@ -163,6 +168,7 @@ impl Told {
             | AgentEvent::Held(_)
             | AgentEvent::HoldLifted { .. }
             | AgentEvent::PhaseReported { .. }
+            | AgentEvent::Work(_)
             | AgentEvent::Renamed { .. }
             | AgentEvent::Summarised { .. }
             | AgentEvent::SettingsChanged { .. }
@@ -303,5 +309,15 @@ impl Told {
             agent.session.as_ref().is_some_and(|session| session.phase == Phase::Starting)
         };
         self.fleet.agents().filter(starts).map(|agent| agent.id.0).collect()
+    }
+}
+
+/// G3, G4
+fn check_move(agent: &Agent, moved: &Move) {
+    let to = state::next(agent.state, moved.cause);
+    assert_eq!(to, Some(moved.to), "G3: {:?} by {:?}", agent.state, moved.cause);
+    if agent.state == State::Sleeping && agent.reason == Reason::Stopped {
+        let by_people = matches!(moved.cause, Cause::Wake | Cause::Restarted | Cause::Buried);
+        assert!(by_people, "G4: {moved:?}");
     }
 }

@@ -87,7 +87,8 @@ fn the_briefing_goes_with_the_first_reply_that_reaches_the_model() {
         if !comes_late {
             assert_eq!(listener.hear(&began(Followed::Started)).tell, []);
         }
-        assert_eq!(listener.hear(&prompt("p1")).tell, [Tell::Briefing]);
+        let how = (!comes_late).then_some(Followed::Started);
+        assert_eq!(listener.hear(&prompt("p1")).tell, [Tell::StartText(how)]);
         if comes_late {
             listener.hear(&began(Followed::Started));
         }
@@ -95,7 +96,8 @@ fn the_briefing_goes_with_the_first_reply_that_reaches_the_model() {
         listener.hear(&ended(0));
         let cleared = Fact { conversation: Some(conversation("b")), ..began(Followed::Cleared) };
         listener.hear(&cleared);
-        assert_eq!(listener.hear(&prompt("p2")).tell, [Tell::Briefing]);
+        let cleared = Tell::StartText(Some(Followed::Cleared));
+        assert_eq!(listener.hear(&prompt("p2")).tell, [cleared]);
     }
 }
 
@@ -107,6 +109,7 @@ fn a_window_that_only_the_transcript_tells_of_begins_with_the_briefing_too() {
     listener.write(Seen::Answered);
     listener.hear(&ended(0));
     listener.write(Seen::Compacted);
-    assert_eq!(listener.hear(&prompt("p2")).tell, [Tell::Briefing]);
+    let compacted = Tell::StartText(Some(Followed::Compacted));
+    assert_eq!(listener.hear(&prompt("p2")).tell, [compacted]);
     assert_eq!(listener.hear(&prompt("p3")).tell, [], "once");
 }

@@ -227,6 +227,31 @@ fn a_clean_end_before_any_sign_is_a_crash_of_an_agent_cli_and_the_end_of_a_comma
     }
 }
 
+/// M9: an agent CLI may end a TERM with 0 (Gemini). In the middle of a turn it did not end well, whatever its code.
+#[test]
+fn a_clean_end_in_an_open_turn_is_a_crash() {
+    let table = [
+        (Sign::TurnBegan, true),
+        (Sign::Waits(Wait::Permission), true),
+        (Sign::Waits(Wait::Input), false),
+        // Its person may have left it: its turn has ended, or waits for nobody knows how long.
+        (Sign::BackgroundWork, false),
+        (Sign::Waits(Wait::RateLimit(None)), false),
+    ];
+    for (sign, is_crash) in table {
+        let mut told = Told::new();
+        told.spawn_cli(1, true, None).unwrap();
+        told.executed(1);
+        told.show(1, Sign::TurnBegan);
+        told.show(1, sign.clone());
+        told.pass(HEALTHY);
+        let number = told.number(1);
+        told.report(1, number, Report::Finished(Exit::Code(0)));
+        let finished = told.shown_as(1) == (State::Sleeping, Reason::Finished);
+        assert_eq!(finished, !is_crash, "{sign:?}: {:?}", told.shown_as(1));
+    }
+}
+
 /// M9: it is not ended for its silence, and somebody is told.
 #[test]
 fn an_agent_cli_that_says_nothing_needs_you_and_is_left_alone() {
@@ -353,14 +378,14 @@ fn a_reboot_before_the_first_sign_begins_the_session_again() {
     }
 }
 
-/// The conversation is gone: its next session begins it anew. It is told what a first session is told if a
-/// turn was cut off, and nothing otherwise.
+/// The conversation is gone: its next session begins it anew. If a turn was cut off it is told what a first session is
+/// told, or where the work stood if somebody had prompted it; and nothing otherwise.
 #[test]
 fn a_session_that_begins_a_conversation_anew_is_in_a_turn_only_if_it_was_told_something() {
     let (idle, in_turn) = ((State::Waiting, Reason::Idle), (State::Working, Reason::InTurn));
     let stopped = (State::Waiting, Reason::StoppedInTurn);
     for (has_prompt, left, then) in [
-        (false, Turn::Open, idle),
+        (false, Turn::Open, in_turn),
         (true, Turn::Open, in_turn),
         (false, Turn::Over, idle),
         (true, Turn::Over, idle),

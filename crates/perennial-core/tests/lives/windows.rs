@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use perennial_core::command::Command;
 use perennial_core::context::Threshold;
 use perennial_core::conversation::Followed;
 use perennial_core::exit::Exit;
 use perennial_core::fact::{Fact, Origin, Seen};
-use perennial_core::observation::Sign;
+use perennial_core::observation::{Report, Sign};
 use perennial_core::session::Session;
 
 use crate::listener::{Listener, conversation, fingerprint, hook, line, prompt, tools};
@@ -43,6 +44,27 @@ fn a_clear_that_is_overtaken_by_the_next_prompt_begins_a_window_all_the_same() {
     listener.hear(&within(line(80)));
     listener.hear(&cleared);
     assert_eq!(passed(&listener), Some(Threshold::ThreeQuarters));
+}
+
+/// Found by seed 11391: the first hook of a session that begins afresh was overtaken by its first prompt's, and the new
+/// window kept what the old one had passed.
+#[test]
+fn a_session_that_begins_afresh_begins_a_window_whichever_hook_comes_first() {
+    let mut listener = Listener::new();
+    listener.hear(&line(60).within(Some(conversation("a"))));
+    assert_eq!(passed(&listener), Some(Threshold::Half));
+    let bob = listener.told.agent(1).id.to_string();
+    listener.told.ask(Command::RestartFresh(bob)).expect("restarted");
+    listener.told.report(1, listener.number(), Report::Exited(Exit::Code(0)));
+    listener.told.executed(1);
+    let session = listener.told.agent(1).session.as_ref();
+    let own = session.and_then(Session::taken_up).cloned();
+    assert!(own.is_some() && own != Some(conversation("a")), "{own:?}");
+    listener.hear(&prompt("p2").within(own.clone()));
+    assert_eq!(passed(&listener), None);
+    listener.hear(&line(60).within(own.clone()));
+    listener.hear(&hook(Seen::SessionBegan(Followed::Started)).within(own));
+    assert_eq!(passed(&listener), Some(Threshold::Half), "H2: once");
 }
 
 /// H7: it was drawn before the compaction, or before the turn that follows it, and is heard behind

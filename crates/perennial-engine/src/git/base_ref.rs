@@ -1,6 +1,6 @@
 //! The one thing that a snapshot writes to the owner's repository: a ref on the commit that it builds on, so that
-//! `git gc` keeps that commit's objects. It is pushed by `push --mirror`, but brings nothing with it that the
-//! commit's own branch does not.
+//! `git gc` keeps that commit's objects. While its branch has the commit, the ref brings nothing else with it; after an amend
+//! or a rebase it keeps the abandoned commit: `git log --all` shows it, and `git push --mirror` publishes it.
 //!
 //! No reflog is written and no hook runs.
 //!
@@ -16,7 +16,8 @@ use rustix::fs::{AtFlags, Mode, OFlags};
 
 use super::error::{At, GitError};
 use super::object::ObjectId;
-use super::repository::{Repository, read_optional};
+use super::repository::{MOST_REFS, Repository, read_optional};
+use crate::regular_file::{self, Links};
 
 const PLACE: [&str; 3] = ["refs", "perennial", "base"];
 
@@ -103,7 +104,7 @@ fn unpack(common_dir: &Path, commit: ObjectId) -> Result<(), GitError> {
     let path = common_dir.join("packed-refs");
     let line = format!("{commit} {}\n", name(commit)).into_bytes();
     let holds = |bytes: &[u8]| memchr::memmem::find(bytes, &line);
-    if read_optional(&path, u64::MAX - 1)?.is_none_or(|bytes| holds(&bytes).is_none()) {
+    if read_optional(&path, MOST_REFS)?.is_none_or(|bytes| holds(&bytes).is_none()) {
         return Ok(());
     }
     let lock = common_dir.join("packed-refs.lock");
@@ -115,7 +116,7 @@ fn unpack(common_dir: &Path, commit: ObjectId) -> Result<(), GitError> {
     };
     let written = (|| -> io::Result<()> {
         // Read again: somebody may have packed refs before we had the lock.
-        let bytes = std::fs::read(&path)?;
+        let bytes = regular_file::read(&path, Links::Refuse, MOST_REFS)?;
         let Some(at) = holds(&bytes) else { return std::fs::remove_file(&lock) };
         let mut end = at + line.len();
         // A peeled value belongs to the line before it.

@@ -28,6 +28,9 @@ pub enum GitError {
     /// Content that no snapshot holds is where a file belongs.
     #[error("files that no snapshot holds are in the way")]
     InTheWay(Vec<String>),
+    /// A link or another directory is in its place.
+    #[error("{} is not the work tree that it was", .0.display())]
+    Replaced(PathBuf),
     #[error("{} is not empty", .0.display())]
     NotEmpty(PathBuf),
     /// The caller said that it takes too long.

@@ -5,11 +5,11 @@
 //! - OS1  What is there is found when the store is opened. An object that somebody adds later may be missed, never
 //!   taken for another.
 
-use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Read, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use flate2::Compression;
 
@@ -30,7 +30,7 @@ const MOST_HOPS: usize = 64;
 pub struct ObjectStore {
     directories: Vec<PathBuf>,
     packs: Vec<PackFile>,
-    cache: RefCell<Cache>,
+    cache: Mutex<Cache>,
 }
 
 #[derive(Debug, Default)]
@@ -61,7 +61,11 @@ impl ObjectStore {
                 }
             }
         }
-        Ok(ObjectStore { directories, packs, cache: RefCell::default() })
+        Ok(ObjectStore { directories, packs, cache: Mutex::default() })
+    }
+
+    fn cached(&self) -> MutexGuard<'_, Cache> {
+        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub fn has(&self, id: ObjectId) -> Result<bool, GitError> {
@@ -100,7 +104,7 @@ impl ObjectStore {
         for (number, pack) in self.packs.iter().enumerate() {
             let Some(offset) = pack.find(id)? else { continue };
             let unpacked =
-                pack.unpack(offset, |at| self.cache.borrow().objects.get(&(number, at)).cloned())?;
+                pack.unpack(offset, |at| self.cached().objects.get(&(number, at)).cloned())?;
             let (kind, bytes) = match unpacked {
                 Unpacked::Whole(kind, bytes) => (kind, bytes),
                 Unpacked::Deltas(base, mut deltas) => {
@@ -129,7 +133,7 @@ impl ObjectStore {
         if kind != ObjectKind::Tree || bytes.len() > MOST_CACHED / 16 {
             return;
         }
-        let mut cache = self.cache.borrow_mut();
+        let mut cache = self.cached();
         if cache.size > MOST_CACHED {
             *cache = Cache::default();
         }

@@ -3,6 +3,7 @@
 //! Invariants
 //! - RE1  A `.git` file is believed only if the repository that it names also names this work tree; otherwise anyone
 //!   who can write to a work tree could have us write to a foreign repository.
+//!   A directory of git's own that names another one for its refs and objects is one of that other's `worktrees`.
 //! - RE2  What changes how a repository has to be read (`extensions`) is known or refused.
 
 use std::io;
@@ -15,7 +16,8 @@ use super::object::ObjectId;
 use crate::regular_file::{self, Links};
 
 const MOST_CONFIG: u64 = 4 << 20;
-const MOST_REFS: u64 = 256 << 20;
+/// Of `packed-refs`.
+pub const MOST_REFS: u64 = 256 << 20;
 /// Of symbolic refs that name each other.
 const MOST_HOPS: usize = 5;
 /// Extensions that change nothing for a reader.
@@ -68,8 +70,11 @@ pub fn find(directory: &Path) -> Result<Repository, GitError> {
     Err(GitError::NotARepository(directory))
 }
 
-/// The repository of a work tree's top directory, whose path has no links in it.
+/// The repository of a work tree's top directory. A path with a link in it is another work tree's.
 pub fn open(work_tree: &Path) -> Result<Repository, GitError> {
+    if std::fs::canonicalize(work_tree).at(work_tree)? != work_tree {
+        return Err(GitError::NotARepository(work_tree.to_owned()));
+    }
     let dot_git = work_tree.join(".git");
     let kind = std::fs::symlink_metadata(&dot_git).at(&dot_git)?.file_type();
     let git_dir = if kind.is_dir() {
@@ -145,7 +150,9 @@ impl Repository {
         if self.is_linked() {
             let back = read_line(&self.git_dir.join("gitdir"))?.unwrap_or_default();
             let back = self.git_dir.join(Path::new(std::ffi::OsStr::from_bytes(&back)));
-            let names_us = back.file_name().is_some_and(|name| name == ".git")
+            let is_of_common = self.git_dir.parent() == Some(&*self.common_dir.join("worktrees"));
+            let names_us = is_of_common
+                && back.file_name().is_some_and(|name| name == ".git")
                 && back.parent().is_some_and(is_this);
             return if names_us { Ok(()) } else { Err(Unsupported::NoBackLink.into()) };
         }

@@ -20,6 +20,7 @@ pub mod copies;
 pub mod dialect;
 pub mod fork;
 pub mod gemini;
+pub mod handoff_texts;
 mod hook_fields;
 pub mod input;
 pub mod mail_texts;
@@ -35,5 +36,5 @@ pub mod typing;
 pub mod vendors;
 
 pub use dialect::Dialect;
-pub use prepare::{Prepared, SessionFiles, Unprepared, prepare};
+pub use prepare::{FirstWords, Prepared, SessionFiles, Unprepared, prepare};
 pub use preset::{Preset, PresetError};

@@ -30,7 +30,7 @@ enum Piece {
     /// Anything but a separator.
     Any,
     Placeholder(Placeholder),
-    /// So many of the first characters of a conversation's id.
+    /// This many of the first characters of a conversation's id.
     Abbreviated(usize),
 }
 

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
+use std::fmt;
 use std::fs::{DirBuilder, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -54,6 +55,29 @@ pub struct Prepared {
     pub continuity: Continuity,
 }
 
+/// What a session is told first, in words; they are made when they are needed.
+#[derive(Clone, Copy)]
+pub struct FirstWords<'a> {
+    /// An earlier session of the agent got something done.
+    pub has_worked: bool,
+    /// Where the work stood in a few lines, before what this closes them with.
+    pub note: &'a dyn Fn(&str) -> String,
+    /// All that is known of the work.
+    pub briefing: &'a dyn Fn() -> String,
+}
+
+impl fmt::Debug for FirstWords<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FirstWords").field("has_worked", &self.has_worked).finish_non_exhaustive()
+    }
+}
+
+impl FirstWords<'_> {
+    /// For a session that no other one came before.
+    pub const NONE: FirstWords<'static> =
+        FirstWords { has_worked: false, note: &str::to_owned, briefing: &String::new };
+}
+
 /// What became of the conversation that the session was to take up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Continuity {
@@ -98,10 +122,11 @@ pub fn prepare(
     launch: &Launch,
     opening: &Opening,
     place: &SessionFiles<'_>,
+    words: &FirstWords<'_>,
 ) -> Result<Prepared, Unprepared> {
     let (conversation, is_resumed) = match opening {
         Opening::Bare => return Err(Unprepared::Bare),
-        Opening::Fresh(conversation) => (conversation, false),
+        Opening::Fresh(conversation) | Opening::Anew { conversation, .. } => (conversation, false),
         Opening::Resume { conversation, .. } => (conversation, true),
     };
     let extra = launch.argv.get(1..).unwrap_or_default();
@@ -114,10 +139,12 @@ pub fn prepare(
         false => Continuity::Begun,
         true => continuity(preset, &vendor_home, place, &launch.dir, conversation)?,
     };
-    let prompt = match opening.first_prompt(continuity == Continuity::Gone) {
+    let is_lost = continuity == Continuity::Gone;
+    let prompt = match opening.first_prompt(is_lost, words.has_worked) {
         FirstPrompt::Nothing => None,
         FirstPrompt::OfLaunch => launch.options.prompt.clone(),
-        FirstPrompt::GoOn => Some(preset.resume_prompt.clone()),
+        FirstPrompt::GoOn => Some((words.note)(&preset.resume_prompt)),
+        FirstPrompt::Briefing => Some((words.briefing)()),
     };
     let wiring = preset.dialect.wire(preset, launch, place, &vendor_home)?;
     let mut values = wiring.values;

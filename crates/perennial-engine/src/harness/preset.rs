@@ -37,7 +37,7 @@ pub struct Preset {
     /// Whose hooks, status line and files it has.
     #[serde(deserialize_with = "dialect::by_name")]
     pub dialect: &'static dyn Dialect,
-    /// What a conversation is told that was cut off in the middle of a turn.
+    /// What a conversation is told that was cut off in the middle of a turn, after a note of where the work stood.
     pub resume_prompt: String,
     /// Arguments that the owner can't give, since we do.
     #[serde(default)]
@@ -173,6 +173,9 @@ pub struct Hook {
     pub event: String,
     /// Which tools it is about; absent: all.
     pub matcher: Option<String>,
+    /// Of a vendor that asks the owner about each hook: the others are named without this one, too.
+    #[serde(default)]
+    pub is_optional: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]

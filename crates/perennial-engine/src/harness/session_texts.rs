@@ -6,15 +6,17 @@ use std::fmt::Write;
 
 use perennial_core::context::{Sample, Threshold};
 use perennial_core::hearing::reminder_mark;
-use perennial_core::text::is_hidden;
+use perennial_core::text::{is_hidden, voiceless, without_ids};
 
 use super::mail_texts;
 
 /// What the title of a task, its open step and a reason may take.
 const STEP_BYTES: usize = 200;
+/// Of the last note on a task, which may say how far an earlier session came.
+const NOTE_BYTES: usize = 300;
 
-/// The longest `briefing`.
-pub const BRIEFING_BYTES: usize = 4096;
+/// The longest `session_start`.
+pub const SESSION_START_BYTES: usize = 4096;
 
 /// What the list of other agents may take of it, if the rest leaves so much.
 const ROSTER_BYTES: usize = 1536;
@@ -52,6 +54,8 @@ pub struct CurrentTask<'a> {
     pub open_step: Option<(usize, usize, &'a str)>,
     /// Why it was found not to be done.
     pub given_back: Option<&'a str>,
+    /// How the last note on it begins: what an earlier session may have left for this one.
+    pub last_note: Option<&'a str>,
 }
 
 /// Who the recipient is.
@@ -103,8 +107,8 @@ pub fn begins_as_ours(text: &str) -> bool {
     text.trim_start().starts_with(OURS)
 }
 
-/// What a session is told when it starts: at most `BRIEFING_BYTES`.
-pub fn briefing(
+/// What a session is told when it starts: at most `SESSION_START_BYTES`.
+pub fn session_start(
     recipient: &Recipient<'_>,
     others: &[Other<'_>],
     vacant: &[VacantRole<'_>],
@@ -152,10 +156,10 @@ pub fn briefing(
     }
     text.push_str(&vacant_roles(vacant));
     let rules = format!("{RULES}{}\n", measured(sample));
-    let left = BRIEFING_BYTES.saturating_sub(text.len() + rules.len() + HEADING_BYTES);
+    let left = SESSION_START_BYTES.saturating_sub(text.len() + rules.len() + HEADING_BYTES);
     text.push_str(&roster(others, left.min(ROSTER_BYTES)));
     text.push_str(&rules);
-    cut(text, BRIEFING_BYTES)
+    cut(text, SESSION_START_BYTES)
 }
 
 /// The task that a session goes on with; its title and its step are others' words.
@@ -168,8 +172,12 @@ fn current_task(task: &CurrentTask<'_>) -> String {
         Some(reason) => format!(" It was given back: {}.", quoted(reason, STEP_BYTES)),
         None => String::new(),
     };
+    let note = match task.last_note {
+        Some(note) => format!(" Last note on it: {}.", quoted(note, NOTE_BYTES)),
+        None => String::new(),
+    };
     format!(
-        "Your task: {} {}.{step}{given_back} The tool `task` shows it, marks steps and claims it done.\n",
+        "Your task: {} {}.{step}{given_back}{note} The tool `task` shows it, marks steps and claims it done.\n",
         task.id,
         quoted(task.title, STEP_BYTES)
     )
@@ -298,12 +306,12 @@ fn roster(others: &[Other<'_>], most: usize) -> String {
     text
 }
 
-/// One line of at most so many bytes, without characters that end it, act on a terminal or turn text
+/// One line of at most this many bytes, without characters that end it, act on a terminal or turn text
 /// around. Agents choose names too, and only our own ids of messages say that a mail arrived: none is left in it.
 pub fn line(text: &str, bytes: usize) -> String {
     let acts = |c: char| c.is_control() || is_hidden(c);
     let kept: String = text.chars().take(bytes).map(|c| if acts(c) { ' ' } else { c }).collect();
-    cut(kept, bytes).replace("msg_", "msg-")
+    without_ids(&cut(kept, bytes))
 }
 
 /// One line of somebody else's words between quotation marks. No word in it ends the quotation, or looks like one of
@@ -317,13 +325,7 @@ pub fn quotation(line: &str) -> String {
     format!("“{}”", voiceless(line))
 }
 
-/// The same words without what could end a quotation or look like a mark of ours, or an id of a message.
-fn voiceless(text: &str) -> String {
-    let words = text.replace(['“', '”'], "'").replace('[', "(").replace(']', ")");
-    words.replace("msg_", "msg-")
-}
-
-/// At most so many bytes, whole characters, with a sign that something is missing.
+/// At most this many bytes, whole characters, with a sign that something is missing.
 fn cut(mut text: String, bytes: usize) -> String {
     if text.len() > bytes {
         text.truncate(text.floor_char_boundary(bytes.saturating_sub('…'.len_utf8())));

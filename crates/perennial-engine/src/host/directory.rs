@@ -38,6 +38,7 @@ const HARNESS_PREFIX: &str = "harness-";
 pub const SOCKET: &str = "sock";
 const LOCK: &str = "lock";
 const EXIT: &str = "exit.json";
+const UNHEARD_HOOKS: &str = "unheard-hooks.jsonl";
 const PROCESS: &str = "process.json";
 const VIEWER: &str = "viewer.json";
 const CLAIM: &str = "agent.json";
@@ -85,6 +86,11 @@ impl HolderDirectory {
 
     pub fn session(&self, number: SessionNumber) -> PathBuf {
         self.path.join(format!("s{number}"))
+    }
+
+    /// What the hooks of a session said while no daemon heard them.
+    pub fn unheard_hooks(&self, number: SessionNumber) -> PathBuf {
+        self.session(number).join(UNHEARD_HOOKS)
     }
 
     /// Makes it, for its owner only.

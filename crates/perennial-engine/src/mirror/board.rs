@@ -10,7 +10,7 @@ use perennial_core::time::Time;
 use crate::harness::mail_texts::{harmless, lines};
 use crate::timestamp::rfc3339_seconds;
 
-/// So many posts are shown …
+/// At most this many posts are shown …
 pub const POSTS: usize = 50;
 /// … and so many bytes of one.
 const TEXT_BYTES: usize = 4000;

@@ -8,6 +8,7 @@ use perennial_core::task::Task;
 use perennial_core::time::Time;
 use serde::Serialize;
 
+use super::work::work_file;
 use crate::timestamp::rfc3339_seconds;
 
 /// Where an agent's file is, and what it says; nothing of an agent without a name.
@@ -78,7 +79,7 @@ impl<'a> Identity<'a> {
             pipeline_id: agent.situations.first().map(ToString::to_string),
             bead_id: None,
             worktree_path: &agent.launch.dir,
-            hook_path: None,
+            hook_path: work_file(agent),
             created_at: rfc3339_seconds(agent.created_at),
             last_seen: last_seen.map(rfc3339_seconds),
             status: status(agent.state),

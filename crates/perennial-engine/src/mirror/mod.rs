@@ -1,13 +1,15 @@
 //! The readable mirror: files that people and agents can `cat` with the daemon down.
 //!
 //! `<mirror>/<project>/`: `identities/<role>-<name>.json` and `roster.jsonl` in the words of the seeds, `board.md`,
-//! `tasks.jsonl`, and `signals/`. One file of this module for each kind of page. Derived, written by rename at most once a second per
-//! file, never read back, never a reason to fail.
+//! `tasks.jsonl`, `work/<name>.json` and `signals/`. One file of this module for each kind of page. Derived, written by rename at most once a second per
+//! file, never a reason to fail. Nothing is read back but how far it reached.
 //!
 //! Invariants
 //! - MI1  A reader sees a whole file, the old one or the new one.
 //! - MI2  What was put before `settle` is written when that returns, unless the same file was written less than a
 //!   second before, or the disk is slow.
+//! - MI3  The file `laid-out` names a record up to which everything is laid out. A daemon that was killed left the rest to
+//!   the next one.
 
 mod board;
 mod identity;
@@ -15,24 +17,29 @@ mod place;
 mod roster;
 mod signals;
 mod tasks;
+mod work;
 mod writer;
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use perennial_core::agent::Agent;
+use perennial_core::checkpoint::Checkpoint;
 use perennial_core::task::Task;
 use perennial_core::time::Time;
 
 pub use board::{BoardPost, POSTS};
-pub use place::{IN_PROJECT, directory_name, pointer};
+pub use place::{IN_PROJECT, SUBDIRECTORIES, directory_name, pointer};
 pub use signals::SignalPage;
-use writer::{Order, Writer};
+pub use work::{dead_work_file, living_work_file, work_file};
+pub use writer::laid_out_up_to;
+use writer::{AgentFile, Order, Writer};
 
-/// The start of an agent waits so long at most for its files.
+/// The start of an agent waits for its files at most this long.
 const SETTLED_WITHIN: Duration = Duration::from_millis(200);
 
 /// The way to the mirror's own thread.
@@ -74,12 +81,17 @@ impl Mirror {
 
     /// Lays out an agent as it is now, with the task that it is on.
     pub fn put(&self, agent: &Agent, measured: Measured, task: Option<&Task>) {
-        if let Some((path, text)) = identity::page(agent, measured.last_seen, task) {
-            let is_last = is_over(agent);
-            let project = agent.launch.project.clone();
-            self.order(Order::Identity { agent: agent.id, project, path, text, is_last });
+        if let Some(page) = identity::page(agent, measured.last_seen, task) {
+            self.order(Order::Identity(agent.id, file(agent, page)));
         }
         self.list(agent, measured);
+    }
+
+    /// Lays out where the work of an agent stands; `content` is that of its last checkpoint.
+    pub fn work(&self, agent: &Agent, task: Option<&Task>, content: Option<&Checkpoint>) {
+        if let Some(page) = work::page(agent, task, content) {
+            self.order(Order::Work(agent.id, file(agent, page)));
+        }
     }
 
     /// Lists an agent in its project's roster, and changes nothing else.
@@ -88,13 +100,8 @@ impl Mirror {
     }
 
     /// Lays out a task as it is now.
-    pub fn task(&self, task: &Task) {
-        self.order(Order::Task {
-            task: task.id,
-            project: task.brief.project.clone(),
-            line: tasks::line(task),
-            is_over: task.is_over(),
-        });
+    pub fn task(&self, task: Arc<Task>) {
+        self.order(Order::Task(task));
     }
 
     pub fn post(&self, post: BoardPost) {
@@ -104,6 +111,11 @@ impl Mirror {
     /// Of a signal that somebody of this project sent, or that is about an agent of it.
     pub fn signal(&self, project: &str, signal: SignalPage) {
         self.order(Order::Signal(project.to_owned(), Box::new(signal)));
+    }
+
+    /// Everything up to this record was put.
+    pub fn put_up_to(&self, record: u64) {
+        self.order(Order::PutUpTo(record));
     }
 
     /// MI2
@@ -126,6 +138,10 @@ impl Mirror {
             let _ = sender.send(order);
         }
     }
+}
+
+fn file(agent: &Agent, (path, text): (PathBuf, String)) -> AgentFile {
+    AgentFile { project: agent.launch.project.clone(), path, text, is_last: is_over(agent) }
 }
 
 fn is_over(agent: &Agent) -> bool {

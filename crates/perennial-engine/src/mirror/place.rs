@@ -10,6 +10,9 @@ use std::path::{Path, PathBuf};
 /// The directory in a work tree.
 pub const IN_PROJECT: &str = ".perennial";
 
+/// Of one project's part: those that have a file for each agent or signal.
+pub const SUBDIRECTORIES: [&str; 3] = ["identities", "work", "signals"];
+
 /// A project's path as one directory name: readable, and unlike any other path's.
 pub fn directory_name(project: &str) -> String {
     let tree = project.strip_suffix("/.git").unwrap_or(project);

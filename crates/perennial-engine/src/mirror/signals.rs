@@ -1,4 +1,5 @@
-//! `signals/<time>-<source>-<target>-<kind>.json`: one file for each signal, the newest ones only.
+//! `signals/<time>-<source>-<target>-<kind>.json`: one file for each signal, the newest ones only. Signals that have all of
+//! this in common are numbered: `…-<kind>-2.json`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -9,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use crate::timestamp::{rfc3339, rfc3339_seconds};
 
-/// So many are kept for each project.
+/// At most this many are kept for each project.
 const KEPT: usize = 500;
 const NAME_BYTES: usize = 64;
 
@@ -36,18 +37,27 @@ pub(super) struct SignalFiles {
 }
 
 impl SignalFiles {
-    /// A new file's path; the oldest beyond the limit go.
-    pub fn place(&mut self, project: &Path, page: &SignalPage) -> PathBuf {
+    /// A new file's path; the oldest beyond the limit go. Nothing if a file has this signal already.
+    pub fn place(&mut self, project: &Path, page: &SignalPage, text: &str) -> Option<PathBuf> {
         let directory = project.join("signals");
         let names = self.names.entry(directory.clone()).or_insert_with(|| listed(&directory));
-        let name = file_name(page);
+        let mut name = file_name(page, 1);
+        for number in 2.. {
+            if !names.contains(&name) {
+                break;
+            }
+            if fs::read_to_string(directory.join(&name)).is_ok_and(|written| written == text) {
+                return None;
+            }
+            name = file_name(page, number);
+        }
         names.insert(name.clone());
         while names.len() > KEPT
             && let Some(oldest) = names.pop_first()
         {
             let _ = fs::remove_file(directory.join(oldest));
         }
-        directory.join(name)
+        Some(directory.join(name))
     }
 }
 
@@ -58,13 +68,14 @@ fn listed(directory: &Path) -> BTreeSet<String> {
 }
 
 /// In the order of time; safe as a file's name whatever agents are called.
-fn file_name(page: &SignalPage) -> String {
+fn file_name(page: &SignalPage, number: u32) -> String {
     let time: String = rfc3339(page.at).chars().filter(|c| !"-:".contains(*c)).collect();
     let safe = |name: &str| -> String {
         let safe = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' };
         name.chars().map(safe).take(NAME_BYTES).collect()
     };
-    format!("{time}-{}-{}-{}.json", safe(&page.from), safe(&page.to), page.kind)
+    let place = if number > 1 { format!("-{number}") } else { String::new() };
+    format!("{time}-{}-{}-{}{place}.json", safe(&page.from), safe(&page.to), page.kind)
 }
 
 pub(super) fn text(page: &SignalPage) -> String {
@@ -88,25 +99,53 @@ pub(super) fn text(page: &SignalPage) -> String {
 mod tests {
     use super::*;
 
+    fn page(number: u64) -> SignalPage {
+        SignalPage {
+            at: Time(1_700_000_000_000_000 + number),
+            kind: "GUIDANCE",
+            source: "guardian",
+            target: "runner",
+            from: "../../etc/passwd".to_owned(),
+            to: "b\u{1b}b".to_owned(),
+            payload: Map::new(),
+            output_of: None,
+        }
+    }
+
+    /// The file's name, if it is a new one.
+    fn put(files: &mut SignalFiles, directory: &Path, page: &SignalPage) -> Option<String> {
+        let text = text(page);
+        let path = files.place(directory, page, &text)?;
+        assert_eq!(path.parent(), Some(&*directory.join("signals")));
+        fs::create_dir_all(path.parent().expect("a parent")).expect("made");
+        fs::write(&path, text).expect("written");
+        path.file_name().map(|name| name.to_string_lossy().into_owned())
+    }
+
+    /// A task and its last part may be verified by one decision: two signals, and two files.
+    #[test]
+    fn signals_of_one_moment_have_a_file_each() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let mut files = SignalFiles::default();
+        let of = |node: &str| {
+            let payload = Map::from_iter([("node_id".to_owned(), json!(node))]);
+            SignalPage { payload, ..page(0) }
+        };
+        let names = ["part", "whole", "part", "whole"]
+            .map(|node| put(&mut files, directory.path(), &of(node)));
+        assert!(names[0].as_ref().is_some_and(|name| name.ends_with("-GUIDANCE.json")));
+        assert!(names[1].as_ref().is_some_and(|name| name.ends_with("-GUIDANCE-2.json")));
+        assert_eq!(names[2..], [None, None], "what is written already");
+        // Nor does the next daemon write them again.
+        assert_eq!(put(&mut SignalFiles::default(), directory.path(), &of("whole")), None);
+    }
+
     #[test]
     fn names_are_safe_and_old_files_go() {
         let directory = tempfile::tempdir().expect("a directory");
         let mut files = SignalFiles::default();
         for number in 0..KEPT as u64 + 3 {
-            let page = SignalPage {
-                at: Time(1_700_000_000_000_000 + number),
-                kind: "GUIDANCE",
-                source: "guardian",
-                target: "runner",
-                from: "../../etc/passwd".to_owned(),
-                to: "b\u{1b}b".to_owned(),
-                payload: Map::new(),
-                output_of: None,
-            };
-            let path = files.place(directory.path(), &page);
-            assert_eq!(path.parent(), Some(&*directory.path().join("signals")));
-            fs::create_dir_all(path.parent().expect("a parent")).expect("made");
-            fs::write(&path, text(&page)).expect("written");
+            put(&mut files, directory.path(), &page(number)).expect("a new file");
         }
         let left = listed(&directory.path().join("signals"));
         assert_eq!(left.len(), KEPT);

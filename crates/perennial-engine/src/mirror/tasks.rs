@@ -4,6 +4,7 @@
 //! Titles and steps are others' words: they are made harmless.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use perennial_core::id::TaskId;
 use perennial_core::task::{Queue, Task};
@@ -17,30 +18,30 @@ const OVER: usize = 100;
 /// As much of a title, a step or a reference as is shown.
 const WORDS_BYTES: usize = 500;
 
-/// The lines of one project.
+/// The tasks of one project. They are the fleet's own copies: their lines are made when they are written.
 #[derive(Debug, Default)]
 pub(super) struct TaskLines {
-    open: BTreeMap<TaskId, String>,
-    over: BTreeMap<TaskId, String>,
+    open: BTreeMap<TaskId, Arc<Task>>,
+    over: BTreeMap<TaskId, Arc<Task>>,
 }
 
 impl TaskLines {
-    pub fn put(&mut self, task: TaskId, line: String, is_over: bool) {
-        self.open.remove(&task);
-        match is_over {
+    pub fn put(&mut self, task: Arc<Task>) {
+        self.open.remove(&task.id);
+        match task.is_over() {
             true => {
-                self.over.insert(task, line);
+                self.over.insert(task.id, task);
                 while self.over.len() > OVER {
                     self.over.pop_first();
                 }
             }
-            false => _ = self.open.insert(task, line),
+            false => _ = self.open.insert(task.id, task),
         }
     }
 
     pub fn page(&self) -> String {
-        let lines = self.open.values().chain(self.over.values().rev());
-        lines.map(|line| format!("{line}\n")).collect()
+        let tasks = self.open.values().chain(self.over.values().rev());
+        tasks.map(|task| line(task) + "\n").collect()
     }
 }
 
@@ -62,7 +63,7 @@ struct Line<'a> {
     since: String,
 }
 
-pub(super) fn line(task: &Task) -> String {
+fn line(task: &Task) -> String {
     let words = |text: &str| harmless(text, WORDS_BYTES);
     let line = Line {
         id: task.id.to_string(),

@@ -5,11 +5,13 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
 use perennial_core::agent::Agent;
-use perennial_core::id::{AgentId, TaskId};
+use perennial_core::id::AgentId;
+use perennial_core::task::Task;
 
 use super::board::{self, BoardPost, POSTS};
 use super::place;
@@ -20,16 +22,20 @@ use crate::host::monotonic::{Moment, now};
 
 /// A file is written at most once in this time.
 const PACE: Duration = Duration::from_secs(1);
-/// So many of the dead are in a project's roster.
+/// MI3
+const LAID_OUT: &str = "laid-out";
+/// At most this many of the dead are in a project's roster.
 const DEAD: usize = 100;
 
 #[derive(Debug)]
 pub(super) enum Order {
-    Identity { agent: AgentId, project: String, path: PathBuf, text: String, is_last: bool },
+    Identity(AgentId, AgentFile),
+    Work(AgentId, AgentFile),
     Listed { agent: AgentId, project: String, line: String, is_dead: bool },
-    Task { task: TaskId, project: String, line: String, is_over: bool },
+    Task(Arc<Task>),
     Post(BoardPost),
     Signal(String, Box<SignalPage>),
+    PutUpTo(u64),
     Settle(Sender<()>),
 }
 
@@ -48,18 +54,21 @@ impl Order {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Page {
     Identity(AgentId),
+    Work(AgentId),
     Roster(String),
     Board(String),
     Tasks(String),
+    LaidOut,
 }
 
-/// An agent's file as it should be.
-struct Identity {
-    project: String,
-    path: PathBuf,
-    text: String,
+/// A file of an agent as it should be.
+#[derive(Debug)]
+pub(super) struct AgentFile {
+    pub project: String,
+    pub path: PathBuf,
+    pub text: String,
     /// Of an agent that hardly changes any more: nothing is remembered of it.
-    is_last: bool,
+    pub is_last: bool,
 }
 
 /// The lines of a project's roster, by the agents' ids, which are in the order of birth.
@@ -71,12 +80,15 @@ struct Lines {
 
 pub(super) struct Writer {
     root: PathBuf,
-    identities: BTreeMap<AgentId, Identity>,
+    /// What identities and work are to say.
+    of_agents: BTreeMap<Page, AgentFile>,
     rosters: BTreeMap<String, Lines>,
     projects: BTreeMap<AgentId, String>,
     tasks: BTreeMap<String, TaskLines>,
     posts: VecDeque<BoardPost>,
     signals: SignalFiles,
+    /// The record up to which everything was put.
+    put_up_to: u64,
     /// Where each page was written, and when.
     files: BTreeMap<Page, (PathBuf, Moment)>,
     waiting: BTreeSet<Page>,
@@ -87,12 +99,13 @@ impl Writer {
         place::all(&root).iter().for_each(|project| sweep(project));
         let mut writer = Writer {
             root,
-            identities: BTreeMap::new(),
+            of_agents: BTreeMap::new(),
             rosters: BTreeMap::new(),
             projects: BTreeMap::new(),
             tasks: BTreeMap::new(),
             posts: earlier.posts.into(),
             signals: SignalFiles::default(),
+            put_up_to: 0,
             files: BTreeMap::new(),
             waiting: BTreeSet::new(),
         };
@@ -125,15 +138,14 @@ impl Writer {
 
     fn take(&mut self, order: Order) {
         match order {
-            Order::Identity { agent, project, path, text, is_last } => {
-                self.identities.insert(agent, Identity { project, path, text, is_last });
-                self.waiting.insert(Page::Identity(agent));
-            }
+            Order::Identity(agent, file) => self.put(Page::Identity(agent), file),
+            Order::Work(agent, file) => self.put(Page::Work(agent), file),
             Order::Listed { agent, project, line, is_dead } => {
                 self.list(agent, project, line, is_dead);
             }
-            Order::Task { task, project, line, is_over } => {
-                self.tasks.entry(project.clone()).or_default().put(task, line, is_over);
+            Order::Task(task) => {
+                let project = task.brief.project.clone();
+                self.tasks.entry(project.clone()).or_default().put(task);
                 self.waiting.insert(Page::Tasks(project));
             }
             Order::Post(post) => {
@@ -143,14 +155,25 @@ impl Writer {
             }
             Order::Signal(project, signal) => {
                 let directory = place::directory(&self.root, &project);
-                let path = self.signals.place(&directory, &signal);
-                self.replace(&path, &signals::text(&signal));
+                let text = signals::text(&signal);
+                if let Some(path) = self.signals.place(&directory, &signal, &text) {
+                    self.replace(&path, &text);
+                }
+            }
+            Order::PutUpTo(record) => {
+                self.put_up_to = record;
+                self.waiting.insert(Page::LaidOut);
             }
             Order::Settle(done) => {
                 self.write_due(now());
                 let _ = done.send(());
             }
         }
+    }
+
+    fn put(&mut self, page: Page, file: AgentFile) {
+        self.of_agents.insert(page.clone(), file);
+        self.waiting.insert(page);
     }
 
     fn list(&mut self, agent: AgentId, project: String, line: String, is_dead: bool) {
@@ -194,6 +217,10 @@ impl Writer {
         let is_due = |page: &&Page| self.due(page).is_none_or(|due| due <= now);
         let due: Vec<Page> = self.waiting.iter().filter(is_due).cloned().collect();
         for page in due {
+            // MI3: what waits is not laid out.
+            if page == Page::LaidOut && self.waiting.len() > 1 {
+                break;
+            }
             self.waiting.remove(&page);
             self.write(&page);
         }
@@ -201,8 +228,8 @@ impl Writer {
 
     fn write(&mut self, page: &Page) {
         let written = match page {
-            Page::Identity(agent) => self.identities.remove(agent).map(|identity| {
-                let Identity { project, path, text, is_last } = identity;
+            Page::Identity(_) | Page::Work(_) => self.of_agents.remove(page).map(|file| {
+                let AgentFile { project, path, text, is_last } = file;
                 (place::directory(&self.root, &project).join(path), text, is_last)
             }),
             Page::Roster(project) => self.rosters.get(project).map(|lines| {
@@ -218,6 +245,7 @@ impl Writer {
                 let path = place::directory(&self.root, project).join("board.md");
                 Some((path, board::page(&self.posts), false))
             }
+            Page::LaidOut => Some((self.root.join(LAID_OUT), self.put_up_to.to_string(), false)),
         };
         let Some((path, text, is_last)) = written else { return };
         let is_written = self.replace(&path, &text);
@@ -254,9 +282,15 @@ fn replace(root: &Path, path: &Path, text: &str) -> io::Result<()> {
     fs::rename(&temporary, path)
 }
 
+/// MI3: the record up to which the last daemon had laid out everything, if it said so.
+pub fn laid_out_up_to(root: &Path) -> Option<u64> {
+    fs::read_to_string(root.join(LAID_OUT)).ok()?.parse().ok()
+}
+
 /// Left-over temporary files of a daemon that was killed.
 fn sweep(project: &Path) {
-    for directory in [project.to_owned(), project.join("identities"), project.join("signals")] {
+    let below = place::SUBDIRECTORIES.map(|name| project.join(name));
+    for directory in std::iter::once(project.to_owned()).chain(below) {
         for file in fs::read_dir(directory).into_iter().flatten().flatten() {
             if file.path().extension().is_some_and(|extension| extension == "tmp") {
                 let _ = fs::remove_file(file.path());

@@ -6,6 +6,34 @@ use perennial_core::time::Time;
 use super::offer::Hook;
 use super::{AppendId, Output, PendingAnswer, Rejection, Supervisor, TELL_AGAIN_AFTER};
 
+impl PendingAnswer {
+    pub(super) fn answered(self) -> Output {
+        Output::Answer { waiter: self.waiter, answer: self.answer }
+    }
+}
+
+/// Which reports go first when several are told again (U4): the daemon's own start, then how far the clock jumped. The
+/// others are told as of now, and a time that was put off has not come by now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Turn {
+    Start,
+    Jump,
+    /// As they came.
+    Other,
+}
+
+impl Turn {
+    pub(super) fn of(report: &Observation) -> Turn {
+        if matches!(report, Observation::Started { .. }) {
+            Turn::Start
+        } else if matches!(report, Observation::ClockJumped { .. }) {
+            Turn::Jump
+        } else {
+            Turn::Other
+        }
+    }
+}
+
 impl Supervisor {
     /// Why nothing can be recorded at the moment.
     pub fn read_only(&self) -> Option<&str> {
@@ -42,13 +70,15 @@ impl Supervisor {
         Vec::new()
     }
 
-    /// Tells what could not be recorded, in its order.
+    /// Tells what could not be recorded, in its order (U4).
     pub(super) fn tell_again(&mut self, now: Time) -> Vec<Output> {
         if self.tell_again_at.take().is_none() {
             return Vec::new();
         }
         let mut outputs = Vec::new();
-        for report in std::mem::take(&mut self.unrecorded) {
+        let mut reports = std::mem::take(&mut self.unrecorded);
+        reports.make_contiguous().sort_by_key(Turn::of);
+        for report in reports {
             outputs.extend(self.observed(report, now));
         }
         if let Some((since, _)) = self.read_only

@@ -5,9 +5,11 @@ use std::collections::BTreeSet;
 
 use perennial_core::entity::Entity;
 use perennial_core::event::Event;
+use perennial_core::observation::Observation;
 use perennial_core::time::Time;
 use perennial_store::journal::Seq;
 
+use super::failing::Turn;
 use super::offer::Hook;
 use super::{AppendId, Output, Pending, PendingAnswer, Supervisor};
 
@@ -50,12 +52,20 @@ impl Supervisor {
     /// Another node was first: this append and all after it are decided again, against what is so now.
     pub(super) fn decided_again(&mut self, append: AppendId, now: Time) -> Vec<Output> {
         let Some(position) = self.position(append) else { return Vec::new() };
-        let refused = self.pending.split_off(position);
+        let mut refused = self.pending.split_off(position);
         for event in refused.iter().flat_map(|pending| &pending.events) {
             self.landed(&event.entity());
         }
         self.rebuild();
         let mut outputs = Vec::new();
+        let reports = refused.iter_mut().map(|pending| &mut pending.reports);
+        let is_first = |report: &mut Observation| Turn::of(report) != Turn::Other;
+        let mut first: Vec<Observation> =
+            reports.flat_map(|reports| reports.extract_if(.., is_first)).collect();
+        first.sort_by_key(Turn::of);
+        for report in first {
+            outputs.extend(self.observed(report, now));
+        }
         for pending in refused {
             for report in pending.reports {
                 outputs.extend(self.observed(report, now));

@@ -1,5 +1,8 @@
 //! What is heard of an agent CLI, within the step: facts become reports, and holders are told.
 
+use perennial_core::agent::Agent;
+use perennial_core::effect::Timer;
+use perennial_core::entity::Entity;
 use perennial_core::fact::Fact;
 use perennial_core::hearing::{self, Hearing, Obstacle, Tell};
 use perennial_core::id::{AgentId, SessionNumber};
@@ -10,6 +13,12 @@ use perennial_core::time::Time;
 use super::{Output, Supervisor};
 
 impl Supervisor {
+    /// What an agent has spent in all.
+    pub fn set_spent(&mut self, agent: AgentId, tokens: u64) {
+        self.newest.set_spent(agent, tokens);
+        self.durable.set_spent(agent, tokens);
+    }
+
     /// What is concluded from a fact becomes reports: told again, if need be, as the signs that they
     /// are (U4).
     pub(super) fn heard(
@@ -36,7 +45,7 @@ impl Supervisor {
         let mut outputs = Vec::new();
         for tell in heard.tell {
             match tell {
-                Tell::Briefing => drop(self.unbriefed.insert(agent)),
+                Tell::StartText(how) => drop(self.unbriefed.insert(agent, how)),
                 Tell::Reminder { calls } => {
                     let sample = self.hearings.get(agent).and_then(Hearing::sample);
                     let sample = sample.map(|(sample, _)| sample);
@@ -60,6 +69,30 @@ impl Supervisor {
     fn obstacle(&self, agent: AgentId) -> Option<Obstacle> {
         let known = self.newest.agent(agent)?;
         self.hearings.get(agent)?.obstacle(known)
+    }
+
+    /// Time has passed.
+    pub(super) fn tick(&mut self, now: Time) -> Vec<Output> {
+        let mut outputs = self.late_replies(now);
+        outputs.extend(self.let_go(now));
+        outputs.extend(self.hear_late_facts(now));
+        if self.tell_again_at.is_some_and(|at| at <= now) {
+            outputs.extend(self.tell_again(now));
+        }
+        for (entity, timer) in self.timers.take_due(now) {
+            outputs.extend(self.came_due(entity, timer, now));
+        }
+        outputs
+    }
+
+    /// The time of a timer has come; or it is looked at again, while something stands in the way.
+    fn came_due(&mut self, entity: Entity, timer: Timer, now: Time) -> Vec<Output> {
+        let obstacle = |agent: &Agent| self.hearings.get(agent.id)?.obstacle(agent);
+        if let Some(later) = self.newest.put_off_by_line(&entity, timer, obstacle) {
+            self.timers.add(&entity, timer, now + later);
+            return Vec::new();
+        }
+        self.observed(Observation::Due { entity, timer }, now)
     }
 
     /// A holder that connects is told what still stands (`Effect::is_told_anew`).

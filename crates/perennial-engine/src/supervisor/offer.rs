@@ -28,7 +28,7 @@ impl Hook {
 impl Supervisor {
     /// Whether the next reply to a hook of this agent is its briefing.
     pub fn owes_briefing(&self, agent: AgentId) -> bool {
-        self.unbriefed.contains(&agent)
+        self.unbriefed.contains_key(&agent)
     }
 
     /// H23: whether the reply to this hook, which has not been heard yet, may have texts.
@@ -47,8 +47,8 @@ impl Supervisor {
         at_turn_end: bool,
         now: Time,
     ) -> Output {
-        if !at_turn_end && self.unbriefed.remove(&agent) {
-            return Output::Reply { waiter, with: Reply::Briefing(agent) };
+        if !at_turn_end && let Some(how) = self.unbriefed.remove(&agent) {
+            return Output::Reply { waiter, with: Reply::StartText(agent, how) };
         }
         let events = match at_turn_end {
             true => self.newest.offer_at_turn_end(agent, number, now),
@@ -59,7 +59,7 @@ impl Supervisor {
             return Output::Reply { waiter, with: Reply::Texts(Vec::new()) };
         }
         let offers = events.iter().filter_map(offered).collect();
-        let append = self.append(of(events), None, Vec::new());
+        let append = self.append(of(events, Vec::new()), None, Vec::new());
         if let Some(pending) = self.pending.back_mut() {
             pending.hook = Some(Hook { waiter, offers, goes_on });
             self.replies.push_back((now + REPLY_WITHIN, waiter));

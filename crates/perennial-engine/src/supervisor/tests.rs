@@ -1,6 +1,7 @@
 //! The supervisor's own promises, step by step, without a journal or a holder.
 
 mod guards;
+mod hold;
 
 use perennial_core::authority::Caller;
 use perennial_core::command::{Command, Spawn};
@@ -108,7 +109,7 @@ fn appended(outputs: &[Output]) -> AppendId {
 fn replies(outputs: &[Output]) -> Vec<(u64, usize)> {
     let reply = |output: &Output| match output {
         Output::Reply { waiter, with: Reply::Texts(texts) } => Some((waiter.0, texts.len())),
-        Output::Reply { waiter, with: Reply::Briefing(_) } => panic!("{waiter:?} is briefed"),
+        Output::Reply { waiter, with: Reply::StartText(..) } => panic!("{waiter:?} is briefed"),
         Output::Append { .. }
         | Output::Answer { .. }
         | Output::Carry(_)
@@ -137,7 +138,8 @@ fn the_hook_of_a_beginning_is_answered_with_a_briefing_once() {
     let fact = Fact { is_answerable: true, conversation, ..Fact::new(Origin::Hook, began) };
     carried(&mut supervisor, Input::Heard { agent: AGENT, number: NUMBER, fact });
     let briefed = supervisor.step(offer(2), NOW);
-    let [Output::Reply { waiter: Waiter(2), with: Reply::Briefing(AGENT) }] = &briefed[..] else {
+    let [Output::Reply { waiter: Waiter(2), with: Reply::StartText(AGENT, _) }] = &briefed[..]
+    else {
         panic!("{briefed:?}")
     };
     let append = appended(&supervisor.step(offer(3), NOW));

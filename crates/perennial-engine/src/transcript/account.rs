@@ -33,7 +33,7 @@ pub struct Account {
 
 type ModelNumber = u16;
 
-/// So many that only nonsense gets there; what comes after is counted as one more model.
+/// More than any real transcript has; what comes after is counted as one more model.
 const MODELS_MAX: usize = 1_000;
 const MODELS_BEYOND: &str = "(others)";
 

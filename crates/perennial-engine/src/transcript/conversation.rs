@@ -57,6 +57,11 @@ impl Conversation {
         self.own.tail.path()
     }
 
+    /// How many bytes of its own file were read.
+    pub fn bytes_read(&self) -> u64 {
+        self.own.tail.cursor().map_or(0, |cursor| cursor.offset)
+    }
+
     /// Reads what is new. Steps of the conversation come in their order, then those of its
     /// subagents, which are marked as such. What can't be read stops nothing else.
     pub fn update(

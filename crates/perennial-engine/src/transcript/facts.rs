@@ -1,6 +1,7 @@
 //! The steps of a transcript as facts. Knows no vendor: steps are in no vendor's words already.
 
 use perennial_core::fact::{CallName, Fact, Failure, Origin, Seen};
+use perennial_core::symptom::{self, Speaker};
 
 use super::step::{Content, ErrorKind, Step};
 use crate::harness::mail_texts::brought;
@@ -40,11 +41,36 @@ pub fn fact(step: &Step) -> Option<Fact> {
     Some(fact)
 }
 
+/// The symptom that a step's words have, if they have one: those of the agent, and what its tools printed.
+pub fn symptom(step: &Step) -> Option<Fact> {
+    let (text, speaker) = match &step.content {
+        _ if step.is_subagent => return None,
+        Content::Text(text) => (text, Speaker::Agent),
+        Content::ToolResult { text, .. } => (text, Speaker::Tool),
+        Content::Prompt(_)
+        | Content::PromptBlocked { .. }
+        | Content::Added(_)
+        | Content::Thinking
+        | Content::ToolCall { .. }
+        | Content::Usage(_)
+        | Content::Compaction(_)
+        | Content::Error { .. }
+        | Content::RateLimit { .. }
+        | Content::LimitReached { .. }
+        | Content::Interrupted
+        | Content::ConversationChanged { .. } => return None,
+    };
+    let found = symptom::in_words(&text.text, speaker);
+    let found = found.or_else(|| symptom::in_words(&text.ending, speaker))?;
+    Some(Fact::new(Origin::Transcript, Seen::Symptom(found)).at(step.time))
+}
+
 fn failure(kind: ErrorKind) -> Failure {
     match kind {
         ErrorKind::Overloaded => Failure::Overloaded,
         ErrorKind::Authentication | ErrorKind::Billing => Failure::Refused,
         ErrorKind::ContextOverflow => Failure::TooLong,
+        ErrorKind::Thrashing => Failure::Thrash,
         ErrorKind::InvalidRequest
         | ErrorKind::Server
         | ErrorKind::Connection

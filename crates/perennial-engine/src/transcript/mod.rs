@@ -30,6 +30,7 @@ pub mod line_reader;
 pub mod page;
 pub mod plain;
 pub mod prices;
+pub mod recent;
 pub mod step;
 pub mod survey;
 pub mod tail;

@@ -32,7 +32,7 @@ pub const PAGE_LINE_BYTES_MAX: usize = 16 << 20;
 /// As much as one page reads.
 const READ_BYTES_MAX: u64 = 64 << 20;
 const CHUNK_BYTES: usize = 32 << 10;
-/// One page holds about so much text, and so many steps.
+/// How much text and how many steps one page holds, about.
 const TEXT_BYTES: usize = 1 << 20;
 const STEPS: usize = 500;
 

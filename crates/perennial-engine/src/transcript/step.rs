@@ -10,6 +10,8 @@ use perennial_core::time::Time;
 
 /// As much of a text as a step carries.
 pub const EXCERPT_BYTES: usize = 16 * 1024;
+/// As much of the end of a text that was cut: summaries stand there.
+const ENDING_BYTES: usize = 2 * 1024;
 /// As much of a prompt: one that was typed by us is whole, so that it can be recognised.
 pub const PROMPT_BYTES: usize = 64 * 1024;
 /// Longer names and ids are no names and ids.
@@ -85,6 +87,8 @@ pub enum ErrorKind {
     Authentication,
     Billing,
     ContextOverflow,
+    /// The window was full again right after each of several compactions.
+    Thrashing,
     InvalidRequest,
     Server,
     /// No answer at all: cut sockets, time-outs.
@@ -188,11 +192,12 @@ impl fmt::Debug for StepId {
     }
 }
 
-/// The beginning of a text, and how much of it was left out.
+/// The beginning of a text, how much of it was left out, and the last of that.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Excerpt {
     pub text: String,
     pub cut_bytes: usize,
+    pub ending: String,
 }
 
 impl Excerpt {
@@ -206,7 +211,9 @@ impl Excerpt {
 
     fn up_to(bytes: usize, text: &str) -> Excerpt {
         let end = text.floor_char_boundary(bytes);
-        Excerpt { text: text[..end].to_owned(), cut_bytes: text.len() - end }
+        let last = text.ceil_char_boundary(text.len().saturating_sub(ENDING_BYTES)).max(end);
+        let (kept, ending) = (text[..end].to_owned(), text[last..].to_owned());
+        Excerpt { text: kept, cut_bytes: text.len() - end, ending }
     }
 }
 

@@ -11,7 +11,7 @@ use perennial_engine::harness::codex::Codex;
 use perennial_engine::harness::dialect::NotUnderstood;
 use perennial_engine::harness::prepare::Unprepared;
 use perennial_engine::harness::typing::{Unsendable, clean, fingerprint};
-use perennial_engine::harness::{Dialect, Preset, SessionFiles, prepare};
+use perennial_engine::harness::{Dialect, FirstWords, Preset, SessionFiles, prepare};
 use serde::de::IgnoredAny;
 
 use crate::mutations::Dice;
@@ -152,7 +152,8 @@ impl Place {
         };
         launch.options.prompt = Some("do it".to_owned());
         launch.options.permission_mode = Some("auto".to_owned());
-        prepare(&preset(), &launch, opening, &files).map(|prepared| prepared.argv)
+        prepare(&preset(), &launch, opening, &files, &FirstWords::NONE)
+            .map(|prepared| prepared.argv)
     }
 }
 
@@ -177,7 +178,7 @@ fn a_session_is_started_without_a_daemon_and_its_hooks_only_where_the_owner_want
     let theirs = std::fs::read_to_string(place.dir.path().join("session/notify.json"));
     assert_eq!(theirs.expect("written"), r#"["notify-send","a b"]"#);
     let asked = place.argv(&["--enable", "hooks"], &fresh()).expect("prepared");
-    assert_eq!(asked.iter().filter(|word| word.starts_with("hooks.")).count(), 8, "{asked:?}");
+    assert_eq!(asked.iter().filter(|word| word.starts_with("hooks.")).count(), 9, "{asked:?}");
     for reserved in ["resume", "--no-daemon", "--model", "--sandbox=read-only"] {
         let refused = place.argv(&[reserved], &fresh());
         assert!(matches!(refused, Err(Unprepared::Reserved(_))), "{reserved}");
@@ -192,7 +193,7 @@ fn a_conversation_is_resumed_by_the_programs_own_id_and_a_lost_file_is_put_back(
     // Nobody has it: it begins anew, with what the agent was to do.
     let argv = place.argv(&[], &opening).expect("prepared");
     assert!(!argv.contains(&"resume".to_owned()), "{argv:?}");
-    assert_eq!(opening.first_prompt(false), FirstPrompt::GoOn);
+    assert_eq!(opening.first_prompt(false, true), FirstPrompt::GoOn);
     let rollout = format!(".codex/sessions/2026/11/17/rollout-2026-11-17T07-46-20-{ID}.jsonl");
     let theirs = place.dir.path().join(rollout);
     let copies = place.dir.path().join("copies");
@@ -212,7 +213,7 @@ fn a_conversation_is_resumed_by_the_programs_own_id_and_a_lost_file_is_put_back(
     let argv = place.argv(&[], &opening).expect("prepared");
     let at = argv.iter().position(|word| word == "resume").expect("resumed");
     assert_eq!(argv[at + 1], ID);
-    assert!(argv[at + 3].starts_with("Your session ended unexpectedly"), "{argv:?}");
+    assert!(argv[at + 3].starts_with("Whatever was running then"), "{argv:?}");
     assert!(theirs.is_file(), "our copy is not in its place");
     // A note that leads elsewhere is not followed.
     std::fs::remove_file(&theirs).expect("lost again");

@@ -20,7 +20,9 @@ use perennial_engine::harness::dialect::{Call, Dialect, NotUnderstood, Wiring};
 use perennial_engine::harness::prepare::Continuity;
 use perennial_engine::harness::template::{Slot, Values};
 use perennial_engine::harness::typing::fingerprint;
-use perennial_engine::harness::{Preset, SessionFiles, Unprepared, conversation, prepare};
+use perennial_engine::harness::{
+    FirstWords, Preset, SessionFiles, Unprepared, conversation, prepare,
+};
 use perennial_engine::supervisor::{Input, Output, Supervisor, Waiter};
 use perennial_engine::transcript::account::Account;
 use perennial_engine::transcript::conversation::Conversation;
@@ -197,7 +199,8 @@ fn started(home: &Path, opening: &Opening) -> (Vec<String>, Continuity) {
         exe: Path::new("/opt/perennial"),
         copies: &home.join("copies"),
     };
-    let prepared = prepare(&preset(), &launch(), opening, &place).expect("prepared");
+    let prepared =
+        prepare(&preset(), &launch(), opening, &place, &FirstWords::NONE).expect("prepared");
     (prepared.argv, prepared.continuity)
 }
 

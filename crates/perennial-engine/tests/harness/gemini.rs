@@ -12,7 +12,7 @@ use perennial_engine::harness::gemini::Gemini;
 use perennial_engine::harness::prepare::Continuity;
 use perennial_engine::harness::typing::{self, fingerprint};
 use perennial_engine::harness::{
-    Prepared, Preset, SessionFiles, Unprepared, conversation, prepare,
+    FirstWords, Prepared, Preset, SessionFiles, Unprepared, conversation, prepare,
 };
 use serde_json::{Value, json};
 
@@ -47,7 +47,11 @@ fn each_recorded_hook_is_a_fact() {
     assert_eq!(seen("Notification"), [Seen::PermissionAsked { tool }]);
     let ended = Seen::ReplyEnded { background_tasks: 0 };
     assert_eq!(seen("AfterAgent"), [Seen::TurnOver, ended.clone(), ended]);
-    assert_eq!(seen("PreCompress"), []);
+    let announced = |is_certain| Seen::CompactionAnnounced { is_certain };
+    assert!(seen("PreCompress").iter().all(|seen| *seen == announced(false)));
+    let manual = br#"{"session_id":"c-1","trigger":"manual"}"#;
+    let call = Gemini.hook("PreCompress", manual).expect("understood");
+    assert_eq!(call.fact.map(|fact| fact.seen), Some(announced(true)));
     let began = &facts("SessionStart")[0];
     assert!(began.conversation.is_some() && !began.is_answerable);
     assert!(facts("BeforeAgent")[0].is_answerable && facts("AfterTool")[0].is_answerable);
@@ -118,7 +122,7 @@ impl Owner {
             exe: Path::new("/opt/it's/perennial"),
             copies: &self.0.path().join("copies"),
         };
-        prepare(&preset(), &launch(), opening, &files)
+        prepare(&preset(), &launch(), opening, &files, &FirstWords::NONE)
     }
 }
 
@@ -203,7 +207,7 @@ fn a_lost_conversation_is_put_back_and_a_resume_without_any_begins_anew() {
     assert_eq!(restored.continuity, Continuity::Restored);
     assert!(project.join("chats/session-2026-11-17T07-47-bbbbbbbb.jsonl").is_file());
     assert_eq!(restored.argv[1..3], ["--resume", id().as_str()].map(str::to_owned));
-    assert!(restored.argv[3].contains("ended unexpectedly"), "{:?}", restored.argv);
+    assert!(restored.argv[3].contains("Whatever was running then"), "{:?}", restored.argv);
     assert_eq!(owner.prepare(&resume).expect("prepared").continuity, Continuity::Kept);
 }
 

@@ -146,6 +146,21 @@ fn a_rate_limit_is_not_a_failure_and_a_refusal_is_one_of_its_own() {
 }
 
 #[test]
+fn a_compaction_is_announced_and_one_that_does_not_help_is_a_failure_of_its_own() {
+    for trigger in ["auto", "manual"] {
+        let input = json!({ "session_id": "c-1", "trigger": trigger, "custom_instructions": "x" });
+        let fact = fact("PreCompact", &input).expect("a fact");
+        assert_eq!(fact.seen, Seen::CompactionAnnounced { is_certain: true });
+        assert!(!fact.is_answerable && fact.conversation.is_some());
+    }
+    let mut input = sample("StopFailure", "error", "server_error");
+    input["error"] = json!("invalid_request");
+    input["last_assistant_message"] = json!("Autocompact is thrashing: the context refilled");
+    let seen = fact("StopFailure", &input).map(|fact| fact.seen);
+    assert_eq!(seen, Some(Seen::CallFailed(Failure::Thrash)));
+}
+
+#[test]
 fn what_a_subagent_does_is_told_as_its_own() {
     for event in ["PostToolBatch", "Stop", "UserPromptSubmit", "StopFailure"] {
         let mut input = sample(event, "", "");
@@ -168,7 +183,7 @@ fn what_a_subagent_does_is_told_as_its_own() {
 
 #[test]
 fn events_that_say_nothing_and_events_nobody_knows_are_no_facts() {
-    for event in ["SessionEnd", "PreCompact", "SubagentStop", "Dreaming", ""] {
+    for event in ["SessionEnd", "SubagentStop", "Dreaming", ""] {
         assert_eq!(fact(event, &sample("Stop", "", "")), None, "{event}");
     }
 }

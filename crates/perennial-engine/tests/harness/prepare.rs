@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use perennial_core::conversation::{ConversationId, Opening, Turn};
 use perennial_core::launch::{Host, Launch, Options};
 use perennial_engine::harness::prepare::Continuity;
-use perennial_engine::harness::{Prepared, SessionFiles, Unprepared, prepare};
+use perennial_engine::harness::{FirstWords, Prepared, SessionFiles, Unprepared, prepare};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -61,7 +61,7 @@ impl Stage {
             exe: Path::new("/opt/it's here/perennial"),
             copies: &self.path("data/conversations"),
         };
-        prepare(&claude(), &self.launch, opening, &place)
+        prepare(&claude(), &self.launch, opening, &place, &FirstWords::NONE)
     }
 
     fn prepare(&self, opening: &Opening) -> Prepared {
@@ -139,7 +139,7 @@ fn a_conversation_goes_on_with_a_prompt_only_where_a_turn_was_cut_off() {
     assert_eq!(continuity, Continuity::Kept);
     let (argv, _) = stage.arguments(&resume(Turn::Open));
     assert_eq!(argv[..5], ["--resume", ID, MANUAL[0], MANUAL[1], "--"]);
-    assert!(argv[5].starts_with("Your session ended unexpectedly") && argv.len() == 6);
+    assert!(argv[5].starts_with("Whatever was running then") && argv.len() == 6);
     assert_eq!(fs::read_to_string(theirs).expect("still there"), "{}\n");
 }
 

@@ -10,7 +10,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use perennial_engine::git::GitError;
 use perennial_engine::git::object::ObjectId;
 use perennial_engine::git::snapshot::{
-    Contents, Restored, SnapshotStore, TakeOrder, Taken, WithIndex, look, restore, take,
+    Contents, Restored, SnapshotStore, Stopped, TakeOrder, Taken, WithIndex, look, restore, take,
 };
 
 pub struct Fixture {
@@ -145,7 +145,7 @@ impl Fixture {
     }
 
     /// A snapshot of the present, then the older one.
-    pub fn restore(&self, taken: &Taken, with_index: WithIndex) -> Result<Restored, GitError> {
+    pub fn restore(&self, taken: &Taken, with_index: WithIndex) -> Result<Restored, Box<Stopped>> {
         let present = self.try_take()?;
         let order_snapshots = self.snapshots();
         let order = self.order(&self.work, &order_snapshots);

@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 
-use perennial_engine::git::snapshot::{Why, WithIndex};
+use perennial_engine::git::snapshot::{Why, WithIndex, restore};
 use perennial_engine::git::{GitError, Unsupported};
 
 use crate::fixture::{Fixture, stored};
@@ -208,11 +208,17 @@ fn a_lock_that_was_left_stops_the_restore_of_an_index_and_nothing_else() {
     f.write("a.txt", "changed");
     std::fs::write(f.path(".git/index.lock"), "").unwrap();
     let refused = f.restore(&taken, WithIndex::Yes);
-    assert!(matches!(refused, Err(GitError::Locked(_))), "{refused:?}");
+    let refused = refused.unwrap_err();
+    assert!(matches!(refused.error, GitError::Locked(_)), "{refused:?}");
     assert_eq!(std::fs::read_to_string(f.path("a.txt")).unwrap(), "changed");
     assert!(f.path(".git/index.lock").exists());
     f.restore(&taken, WithIndex::No).unwrap();
     assert_eq!(std::fs::read_to_string(f.path("a.txt")).unwrap(), "one\ntwo\n");
+    // One of ours, left by a daemon that was killed, is taken over.
+    std::fs::rename(f.path(".git/index.lock"), f.path(".git/perennial-index.lock")).unwrap();
+    std::fs::hard_link(f.path(".git/perennial-index.lock"), f.path(".git/index.lock")).unwrap();
+    f.restore(&taken, WithIndex::Yes).unwrap();
+    assert!(!f.path(".git/index.lock").exists() && !f.path(".git/perennial-index.lock").exists());
 }
 
 #[test]
@@ -235,4 +241,49 @@ fn deep_directories_and_odd_submodules_do_not_stop_a_snapshot() {
     {
         assert_eq!(files[path.as_bytes()], text.as_bytes(), "{path}");
     }
+}
+
+/// What an agent puts in the place of a nested repository, or of the work tree itself, leads a restore nowhere else.
+#[test]
+fn a_restore_follows_no_link_to_a_foreign_repository() {
+    let f = Fixture::new();
+    let foreign = Fixture::new();
+    std::fs::create_dir(f.path("sub")).unwrap();
+    f.git_in("sub", "init -q");
+    std::fs::write(f.path("sub/evil"), "evil").unwrap();
+    f.git_in("sub", "add evil");
+    std::fs::remove_file(f.path("sub/evil")).unwrap();
+    let taken = f.take();
+    std::fs::remove_dir_all(f.path("sub")).unwrap();
+    symlink(&foreign.work, f.path("sub")).unwrap();
+    let index = std::fs::read(foreign.path(".git/index")).unwrap();
+    let before = foreign.files();
+    f.restore(&taken, WithIndex::Yes).unwrap();
+    assert_eq!(std::fs::read(foreign.path(".git/index")).unwrap(), index);
+    crate::fixture::assert_same("a nested one", &before, &foreign.files());
+    // The work tree itself, after the snapshot of the present was taken.
+    let (present, aside) = (f.take(), f.beside("aside"));
+    std::fs::rename(&f.work, &aside).unwrap();
+    symlink(&foreign.work, &f.work).unwrap();
+    let snapshots = f.snapshots();
+    let order = f.order(&f.work, &snapshots);
+    let refused =
+        restore(&order, &f.contents(&taken), &f.contents(&present), WithIndex::Yes).unwrap_err();
+    assert!(matches!(refused.error, GitError::Replaced(_)), "{refused:?}");
+    crate::fixture::assert_same("the tree", &before, &foreign.files());
+}
+
+/// A directory of git's own that says of itself whose it is.
+#[test]
+fn a_git_directory_that_names_a_foreign_one_for_its_objects_is_refused() {
+    let f = Fixture::new();
+    let foreign = Fixture::new();
+    let head = foreign.git_in(".", "rev-parse HEAD");
+    std::fs::write(f.path(".git/HEAD"), head.trim()).unwrap();
+    let common = foreign.path(".git");
+    std::fs::write(f.path(".git/commondir"), common.as_os_str().as_bytes()).unwrap();
+    let own = f.path(".git");
+    std::fs::write(f.path(".git/gitdir"), own.as_os_str().as_bytes()).unwrap();
+    assert_eq!(refusal(&f), Unsupported::NoBackLink);
+    assert!(!foreign.path(".git/refs/perennial").exists());
 }

@@ -5,7 +5,7 @@ use std::os::unix::process::CommandExt;
 
 use perennial_engine::git::GitError;
 use perennial_engine::git::snapshot::{
-    Contents, SnapshotStore, TakeOrder, WithIndex, drop_snapshot, take,
+    Contents, SnapshotStore, TakeOrder, Taken, WithIndex, drop_snapshots, fill_cache, take,
 };
 
 use crate::fixture::{Fixture, id, stored};
@@ -24,14 +24,92 @@ fn only_a_ref_on_the_base_is_in_the_repository_and_it_goes_with_the_last_snapsho
     let second = f.take();
     f.git("pack-refs --all");
     let store = SnapshotStore::at(&first.store);
-    drop_snapshot(&store, first.commit).unwrap();
+    drop_snapshots(&store, None, &[first.commit]).unwrap();
     assert_eq!(f.base_refs().len(), 1);
     assert_eq!(stored(&f.contents(&second))[&b"a.txt"[..]], b"changed twice");
-    drop_snapshot(&store, second.commit).unwrap();
+    drop_snapshots(&store, None, &[second.commit]).unwrap();
     assert_eq!(f.base_refs(), [""; 0]);
     assert!(!f.path(".git/refs/perennial").exists());
     assert_eq!(std::fs::read_dir(store.packs()).unwrap().count(), 0);
     f.git("fsck --full");
+}
+
+fn packs(taken: &Taken) -> usize {
+    let all = std::fs::read_dir(SnapshotStore::at(&taken.store).packs()).unwrap().flatten();
+    all.filter(|entry| entry.path().extension().is_some_and(|it| it == "pack")).count()
+}
+
+/// DR2: two agents in one work tree have the same snapshot.
+#[test]
+fn a_snapshot_that_two_hold_goes_with_the_second() {
+    let f = Fixture::new();
+    f.write("a.txt", "changed");
+    let (work, snapshots) = (f.work.clone(), f.snapshots());
+    let held = |holder| take(&TakeOrder { holder: Some(holder), ..f.order(&work, &snapshots) });
+    let (bob, eve) = (held("bob").unwrap(), held("eve").unwrap());
+    assert!(eve.is_same && eve.commit == bob.commit);
+    let store = SnapshotStore::at(&bob.store);
+    drop_snapshots(&store, Some("bob"), &[bob.commit]).unwrap();
+    assert_eq!(stored(&f.contents(&eve))[&b"a.txt"[..]], b"changed");
+    assert_eq!(f.base_refs().len(), 1);
+    drop_snapshots(&store, Some("eve"), &[eve.commit]).unwrap();
+    assert_eq!((packs(&bob), f.base_refs()), (0, Vec::new()));
+}
+
+/// DR3: hundreds of snapshots do not leave hundreds of packs, and what is kept is whole.
+#[test]
+fn packs_are_folded_and_do_not_grow_without_bound() {
+    let f = Fixture::new();
+    let mut all = Vec::new();
+    for n in 0..70 {
+        // One file stays from then on, so that no pack is without need; the other is replaced each time.
+        f.write(&format!("stays/{n}"), format!("{n}"));
+        f.write("changes", format!("{n}").repeat(5000));
+        all.push(f.take());
+    }
+    assert_eq!(packs(&all[0]), 70);
+    let gone: Vec<_> = all.iter().take(60).map(|taken| taken.commit).collect();
+    let store = SnapshotStore::at(&all[0].store);
+    assert!(drop_snapshots(&store, None, &gone).unwrap() > 0);
+    assert!(packs(&all[0]) <= 2, "{} packs", packs(&all[0]));
+    for (n, taken) in all.iter().enumerate().skip(60) {
+        let files = stored(&f.contents(taken));
+        assert_eq!(files[&b"stays/0"[..]], b"0");
+        assert_eq!(files[&b"changes"[..]], format!("{n}").repeat(5000).into_bytes());
+    }
+    f.store_git(&all[69], "fsck --full");
+    // The owner's repository is gone, and the snapshots can still be dropped.
+    std::fs::remove_dir_all(f.path(".git")).unwrap();
+    let rest: Vec<_> = all.iter().skip(60).map(|taken| taken.commit).collect();
+    drop_snapshots(&store, None, &rest).unwrap();
+    assert_eq!(packs(&all[0]), 0);
+}
+
+/// At the start of a session the tree is read, and its first snapshot need not read it.
+#[test]
+fn a_cache_that_was_filled_ahead_serves_the_first_snapshot() {
+    let f = Fixture::new();
+    for n in 0..600 {
+        f.write(&format!("many/{n}"), format!("{n}"));
+    }
+    f.git("add -A");
+    f.git("commit -qm many");
+    // Files of the present tick are never trusted.
+    let later = std::time::Duration::from_millis(40);
+    let now = std::time::Instant::now();
+    while now.elapsed() < later {
+        std::thread::yield_now();
+    }
+    let (git_files, snapshots) = (f.git_files(), f.snapshots());
+    let order = f.order(&f.work, &snapshots);
+    let ended =
+        fill_cache(&TakeOrder { go_on: &|files| files < 300, ..f.order(&f.work, &snapshots) });
+    assert!(matches!(ended, Err(GitError::Interrupted)), "{ended:?}");
+    fill_cache(&order).unwrap();
+    crate::fixture::assert_same("the git directory", &git_files, &f.git_files());
+    assert_eq!(f.base_refs(), [""; 0], "no ref is left where no snapshot needs one");
+    let taken = f.take();
+    assert_eq!((taken.files, taken.read, taken.is_same), (605, 0, false));
 }
 
 /// The history is rewritten and pruned, and staged blobs are lost: the snapshot still has everything.
@@ -181,4 +259,10 @@ fn ten_thousand_files() {
     let ended = take(&TakeOrder { go_on: &|files| files < 1000, ..order });
     assert!(matches!(ended, Err(GitError::Interrupted)), "{ended:?}");
     assert_eq!(SnapshotStore::at(&third.store).commits().unwrap().len(), 3);
+    // TK2: also on a commit that no snapshot was built on yet, and before the first file is read.
+    f.git("commit -qam another");
+    let refs = f.git("for-each-ref refs/perennial");
+    let ended = take(&TakeOrder { go_on: &|_| false, ..f.order(&f.work, &snapshots) });
+    assert!(matches!(ended, Err(GitError::Interrupted)), "{ended:?}");
+    assert_eq!(f.git("for-each-ref refs/perennial"), refs);
 }

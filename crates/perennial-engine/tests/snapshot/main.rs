@@ -1,8 +1,10 @@
 //! Snapshots of real work trees: git itself makes the states and judges what is left of them; the snapshots are taken
 //! without it.
 
+mod against_head;
 mod fixture;
 mod hostile;
 mod keeping;
+mod random_trees;
 mod restoring;
 mod states;

@@ -30,8 +30,8 @@ fn ignored_content_in_the_way_is_refused_and_listed() {
     f.write("thing/ignored.o", "precious");
     f.write(".gitignore", "*.o\nb.txt2\n");
     let before = f.files();
-    match f.restore(&taken, WithIndex::No) {
-        Err(GitError::InTheWay(paths)) => assert_eq!(paths, ["thing/ignored.o"]),
+    match f.restore(&taken, WithIndex::No).map_err(|stopped| (stopped.has_begun, stopped.error)) {
+        Err((false, GitError::InTheWay(paths))) => assert_eq!(paths, ["thing/ignored.o"]),
         other => panic!("{other:?}"),
     }
     assert_same("a refused restore", &before, &f.files());
@@ -39,7 +39,48 @@ fn ignored_content_in_the_way_is_refused_and_listed() {
     std::fs::remove_dir_all(f.path("thing")).unwrap();
     f.write("thing", "another file");
     f.write(".gitignore", "thing\n");
-    assert!(matches!(f.restore(&taken, WithIndex::No), Err(GitError::InTheWay(_))));
+    let refused = f.restore(&taken, WithIndex::No).unwrap_err();
+    assert!(matches!(refused.error, GitError::InTheWay(_)), "{refused:?}");
+}
+
+/// Found by `prove snapshots`: an empty directory beside a file that is removed kept the one above it.
+#[test]
+fn directories_that_were_not_there_go_with_what_was_in_them() {
+    let f = Fixture::new();
+    std::fs::create_dir_all(f.path("wanted/empty")).unwrap();
+    let (taken, before) = (f.take(), f.files());
+    f.write("new/file", "extra");
+    f.write("wanted/empty/file", "extra");
+    std::fs::create_dir_all(f.path("new/empty/deep")).unwrap();
+    std::fs::create_dir_all(f.path("wanted/empty/other")).unwrap();
+    f.restore(&taken, WithIndex::No).unwrap();
+    assert_same("directories", &before, &f.files());
+}
+
+/// What was and what was not restored is said to the file.
+#[test]
+fn a_restore_that_fails_midway_says_what_is_left() {
+    let f = Fixture::new();
+    f.write("z.txt", "z\n");
+    let taken = f.take();
+    for path in ["a.txt", "dir/c.txt", "z.txt", "extra.txt"] {
+        f.write(path, "changed");
+    }
+    // An object of the snapshot is lost: the restore gets as far as that file.
+    let blob = f.git("hash-object b.txt");
+    f.write("b.txt", "changed");
+    let path = f.path(&format!(".git/objects/{}/{}", &blob[..2], blob[2..].trim()));
+    std::fs::remove_file(path).unwrap();
+    let stopped = f.restore(&taken, WithIndex::Yes).unwrap_err();
+    assert!(stopped.has_begun, "{stopped:?}");
+    assert_eq!(
+        (stopped.restored.written, stopped.restored.removed, stopped.restored.indexes),
+        (1, 0, 0)
+    );
+    assert_eq!(stopped.left, ["b.txt", "dir/c.txt", "extra.txt", "z.txt"]);
+    let text = |path: &str| std::fs::read_to_string(f.path(path)).unwrap();
+    assert_eq!((&*text("a.txt"), &*text("z.txt")), ("one\ntwo\n", "changed"));
+    assert!(!f.path(".git/index.lock").exists() && !f.path(".git/perennial-index.lock").exists());
 }
 
 #[test]

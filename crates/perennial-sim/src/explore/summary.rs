@@ -20,6 +20,9 @@ pub struct Summary {
     pub mails: u64,
     pub mails_seen: u64,
     pub mails_listed: u64,
+    /// How often an agent rested, and a task woke one.
+    pub rests: u64,
+    pub woken: u64,
 }
 
 impl fmt::Display for Summary {
@@ -28,7 +31,7 @@ impl fmt::Display for Summary {
             f,
             "{} seeds, {} steps, {} sessions, {} daemons, {} reboots, {} texts sent, {} seen, \
              {} told twice after a kill, {} jobs, {} mails, {} of them seen, \
-             {} typed behind another",
+             {} typed behind another, {} rests, {} woken by a task",
             self.seeds,
             self.steps,
             self.sessions,
@@ -40,7 +43,9 @@ impl fmt::Display for Summary {
             self.jobs,
             self.mails,
             self.mails_seen,
-            self.mails_listed
+            self.mails_listed,
+            self.rests,
+            self.woken
         )
     }
 }
@@ -59,5 +64,7 @@ impl AddAssign for Summary {
         self.mails += other.mails;
         self.mails_seen += other.mails_seen;
         self.mails_listed += other.mails_listed;
+        self.rests += other.rests;
+        self.woken += other.woken;
     }
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use perennial_core::checkpoint::CheckpointEvent;
 use perennial_core::context::Source;
 use perennial_core::conversation::{Opening, Turn};
 use perennial_core::event::{AgentEvent, Birth, Move};
@@ -10,13 +11,16 @@ use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::reason::{Finding, Reason, Show, Witness};
 use perennial_core::restart::Restart;
 use perennial_core::settings::{NewParent, Settings};
+use perennial_core::snapshot::SnapshotEvent;
 use perennial_core::state::{Cause, State};
 use perennial_core::time::Time;
 
 use super::exit::{self, Ended};
+use super::handoff::HandoffAccount;
 use super::promise::Promise;
 use super::restart::{HEALTHY, SessionProgress, Tries};
 use super::{START_LIMIT, Verdict, broken};
+use crate::keeping::Wishes;
 
 #[derive(Debug)]
 pub struct Account {
@@ -48,10 +52,16 @@ pub struct Account {
     /// `None`: not known until somebody wakes it.
     pub tries: Option<Tries>,
     pub promise: Promise,
+    pub handoff: HandoffAccount,
     pub joins_line: bool,
     /// It came out of the line and has not announced itself yet.
     pub admitted: bool,
     pub has_gap: bool,
+    pub wishes: Wishes,
+    /// The number of its last checkpoint.
+    checkpoints: u32,
+    /// A session of it ended, or was asked to, and no checkpoint has told of that.
+    pub owes_checkpoint: bool,
     end: Option<Ended>,
 }
 
@@ -67,6 +77,17 @@ pub fn asks(reason: Reason) -> bool {
 }
 
 impl Account {
+    /// JU13
+    pub fn checkpointed(&mut self, id: AgentId, event: &CheckpointEvent) -> Verdict {
+        let CheckpointEvent::Taken(taken) = event;
+        let last = std::mem::replace(&mut self.checkpoints, taken.number);
+        self.owes_checkpoint = false;
+        match taken.number == last + 1 || self.has_gap {
+            true => Ok(()),
+            false => broken("JU13: checkpoints have no gaps", format!("{} {last}", id.0)),
+        }
+    }
+
     pub fn born(birth: &Birth, at: Time) -> Account {
         Account {
             name: birth.name.as_ref().map(|name| name.as_str().to_ascii_lowercase()),
@@ -90,11 +111,22 @@ impl Account {
             given_back: Duration::ZERO,
             tries: Some(Tries::default()),
             promise: Promise::default(),
+            handoff: HandoffAccount::default(),
             joins_line: false,
             admitted: false,
             has_gap: false,
+            wishes: Wishes::default(),
+            checkpoints: 0,
+            owes_checkpoint: false,
             end: None,
         }
+    }
+
+    pub fn wishes(&mut self, id: AgentId, event: &SnapshotEvent) -> Verdict {
+        let was_held_back = self.wishes.holds_back();
+        let verdict = self.wishes.happened(id, event);
+        self.handoff.is_kept |= was_held_back && !self.wishes.holds_back();
+        if self.has_gap { Ok(()) } else { verdict }
     }
 
     pub fn is_in_cemetery(&self) -> bool {
@@ -185,11 +217,13 @@ impl Account {
     /// What ends takes up no place: a person who restarts an agent does not wait for the line.
     pub fn ending(&mut self) {
         self.is_ending = true;
+        self.owes_checkpoint = true;
         self.admitted = false;
     }
 
     pub fn ended(&mut self, exit: Exit, at: Time) {
         self.end = Some(exit::read(self, exit, at));
+        self.owes_checkpoint |= self.running_at.is_some() && !self.is_ending;
         let (lived, progress) = (self.lived(at), self.progress());
         if let Some(tries) = &mut self.tries {
             tries.session_ended(lived, progress, at);

@@ -83,8 +83,8 @@ pub fn read(account: &Account, exit: Exit, at: Time) -> Ended {
 }
 
 fn unasked(account: &Account, exit: Exit, lived: Duration) -> Vec<(State, Reason)> {
-    let is_heard = account.is_bare || account.has_shown;
-    let end = if exit == Exit::Code(0) && is_heard { End::Clean } else { End::Else };
+    let may_be_clean = account.is_bare || account.has_shown && !is_cut_off(account);
+    let end = if exit == Exit::Code(0) && may_be_clean { End::Clean } else { End::Else };
     let row =
         |end: End| TABLE.into_iter().filter(move |row| (row.0, row.1) == (end, account.restart));
     let mut allowed: Vec<(State, Reason)> = row(end).map(|row| (row.2, row.3)).collect();
@@ -96,11 +96,21 @@ fn unasked(account: &Account, exit: Exit, lived: Duration) -> Vec<(State, Reason
     if account.state == State::Unknown {
         allowed.extend(row(End::Else).map(|row| (row.2, row.3)));
     }
+    // It never left the line: a restart that wants a new conversation puts another wish in its place.
+    if exit == Exit::Unknown(UnknownExit::NotStarted) && !account.is_started {
+        allowed.push((State::Waking, Reason::Starting));
+    }
     // Which of the two it is, the restart policy says.
     if allowed.contains(&(State::Crashed, Reason::Retrying)) {
         allowed.push((State::Crashed, Reason::BreakerOpen));
     }
     allowed
+}
+
+/// In the middle of a turn no agent CLI ends well.
+fn is_cut_off(account: &Account) -> bool {
+    let works = account.state == State::Working && account.reason != Reason::BackgroundTasks;
+    works || matches!(account.reason, Reason::NeedsPermission | Reason::NeedsAnswer)
 }
 
 /// Idle agents sleep, working ones resume, by policy.

@@ -31,7 +31,7 @@ pub struct Promise {
 impl Promise {
     pub fn moved(&mut self, moved: &Move) {
         let is_operators = moved.evidence.witness == Witness::Operator
-            && matches!(moved.evidence.fact, Finding::Asked(_));
+            && matches!(moved.evidence.fact, Finding::Asked(_) | Finding::AskedFresh(_));
         self.is_held &= !is_operators;
         if matches!(moved.cause, Cause::Stop | Cause::Wake | Cause::Restarted) {
             self.is_stopped = moved.cause == Cause::Stop;
@@ -81,7 +81,10 @@ impl Account {
     pub fn hold_lifted(&mut self, id: AgentId, evidence: &Evidence) -> Verdict {
         self.promise.is_held = false;
         // It may have been stopped before its record was damaged: whoever wakes it wants it to run.
-        let wakes = [Verb::Wake, Verb::Restart].map(Finding::Asked).contains(&evidence.fact);
+        let wakes = matches!(
+            evidence.fact,
+            Finding::Asked(Verb::Wake | Verb::Restart) | Finding::AskedFresh(_)
+        );
         self.promise.is_stopped &= !wakes;
         match evidence.witness {
             Witness::Operator => Ok(()),
@@ -120,7 +123,10 @@ impl Account {
 /// Whom a command gives a session, if it does.
 pub fn is_wake(command: &Command) -> Option<&Target> {
     match command {
-        Command::Wake(target) | Command::Restart(target) => Some(target),
+        Command::Wake(target)
+        | Command::Restart(target)
+        | Command::WakeFresh(target)
+        | Command::RestartFresh(target) => Some(target),
         Command::Set(set) if set.then != Then::Nothing => Some(&set.target),
         Command::Set(_)
         | Command::Spawn(_)
@@ -135,6 +141,8 @@ pub fn is_wake(command: &Command) -> Option<&Target> {
         | Command::Prune { .. }
         | Command::Clean { .. }
         | Command::Snapshot(_)
+        | Command::Handoff(_)
+        | Command::Checkpoint(_)
         | Command::Post { .. }
         | Command::Leave { .. }
         | Command::SpawnChild(..)
@@ -236,7 +244,11 @@ impl World {
 
     /// JU7: agents are refused what they may not, and only that.
     fn judge_authority(&self, caller: Caller, command: &Command, waiter: Waiter) -> Verdict {
-        let (Command::Stop(target) | Command::Wake(target) | Command::Restart(target)) = command
+        let (Command::Stop(target)
+        | Command::Wake(target)
+        | Command::Restart(target)
+        | Command::WakeFresh(target)
+        | Command::RestartFresh(target)) = command
         else {
             return Ok(());
         };

@@ -111,7 +111,8 @@ impl Account {
             (Opening::Resume { .. }, Some(tries)) => {
                 broken("JU2: after churn a session begins anew", format!("{}: {tries:?}", id.0))
             }
-            (Opening::Resume { .. }, None) | (Opening::Bare | Opening::Fresh(_), _) => Ok(()),
+            (Opening::Resume { .. }, None)
+            | (Opening::Bare | Opening::Fresh(_) | Opening::Anew { .. }, _) => Ok(()),
         }
     }
 

@@ -102,14 +102,18 @@ impl Cluster {
             | AgentEvent::ClockPassed { .. }
             | AgentEvent::ClockTold { .. }
             | AgentEvent::PhaseReported { .. }
+            | AgentEvent::Work(_)
             | AgentEvent::Renamed { .. }
             | AgentEvent::RoleTaken { .. }
             | AgentEvent::RoleLeft { .. }
             | AgentEvent::Summarised { .. }
             | AgentEvent::LegacyLeft { .. }
             | AgentEvent::Snapshot(_)
+            | AgentEvent::Handoff(_)
+            | AgentEvent::Checkpoint(_)
             | AgentEvent::RoundPassed { .. }
             | AgentEvent::BurialAsked { .. }
+            | AgentEvent::Rest(_)
             | AgentEvent::SettingsChanged { .. }
             | AgentEvent::PutOff { .. } => known.is_some(),
         };

@@ -51,12 +51,18 @@ fn refused(refusal: &Refusal) -> String {
         Refusal::AboveOwn { excess } => format!("above its own: {excess:?}"),
         Refusal::NoRecipient => "nobody is there".into(),
         Refusal::MailboxFull { .. } => "the mailbox is full".into(),
+        Refusal::Checkpoint { fault } => format!("the checkpoint: {fault:?}"),
+        Refusal::CheckpointOutdated { .. } => "another checkpoint came first".to_owned(),
         Refusal::SessionInTree { .. } => "a session runs in that work tree".into(),
+        Refusal::RestoreInTree { .. } => "files are being restored in that work tree".into(),
+        Refusal::SnapshotDropped { .. } => "that snapshot is not kept".into(),
         Refusal::ParentGone { .. } => "the parent is gone".into(),
         Refusal::StillEnding { .. } => "its last session has not ended".into(),
         Refusal::SignalSource { kind } => format!("{} has another source", kind.word()),
         Refusal::SignalTarget { kind } => format!("{} has another target", kind.word()),
         Refusal::SignalPayload { kind, fault } => format!("{}: {fault:?}", kind.word()),
+        Refusal::BareCommand { verb, .. } => format!("no {} of a bare command", verb.word()),
+        Refusal::NoHandoff { .. } => "no handoff is under way".into(),
         Refusal::Task { why, .. } => format!("the task: {why:?}"),
     }
 }

@@ -42,6 +42,10 @@ impl Signals {
         }
     }
 
+    pub fn ids(&self) -> impl Iterator<Item = u128> {
+        self.all.values().map(|(id, _)| id.0)
+    }
+
     pub fn place(&self, id: SignalId) -> Option<Seq> {
         self.all.iter().find(|(_, (known, _))| *known == id).map(|(seq, _)| *seq)
     }

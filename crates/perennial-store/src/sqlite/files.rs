@@ -5,6 +5,7 @@
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use super::open;
@@ -13,6 +14,8 @@ use crate::journal::StoreError;
 pub(super) struct Files {
     /// The journal, and its log once there is one.
     open: [OpenFile; 2],
+    /// The journal is being closed: its log may be cut and removed from here on.
+    is_closing: AtomicBool,
 }
 
 struct OpenFile {
@@ -35,11 +38,19 @@ impl Files {
             let known = Mutex::new(look(&path).ok().flatten());
             OpenFile { path, known }
         };
-        Files { open: [open(journal.to_owned()), open(open::log(journal))] }
+        let open = [open(journal.to_owned()), open(open::log(journal))];
+        Files { open, is_closing: AtomicBool::new(false) }
     }
 
     pub fn check(&self) -> Result<(), StoreError> {
-        self.open.iter().try_for_each(OpenFile::check)
+        let checked = self.open.iter().try_for_each(OpenFile::check);
+        // Asked afterwards: the log may have been cut in between.
+        if self.is_closing.load(Ordering::Acquire) { Ok(()) } else { checked }
+    }
+
+    /// After the last commit. What becomes of the files then is no longer a fault.
+    pub fn let_go(&self) {
+        self.is_closing.store(true, Ordering::Release);
     }
 }
 
@@ -73,5 +84,26 @@ fn look(path: &Path) -> io::Result<Option<Known>> {
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_that_is_cut_is_a_fault_unless_the_journal_is_being_closed() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let journal = dir.path().join("journal.db");
+        std::fs::write(&journal, "journal").expect("written");
+        std::fs::write(open::log(&journal), "log").expect("written");
+        let files = Files::of(&journal);
+        files.check().expect("as it was");
+        std::fs::write(open::log(&journal), "").expect("cut");
+        assert!(matches!(files.check(), Err(StoreError::Cut { .. })));
+        files.let_go();
+        files.check().expect("let go");
+        std::fs::remove_file(open::log(&journal)).expect("removed");
+        files.check().expect("let go");
     }
 }

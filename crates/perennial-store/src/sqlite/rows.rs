@@ -10,7 +10,7 @@ use crate::chain::Hash;
 use crate::journal::{ReadError, Seq, Version};
 use crate::record::{Damage, Record, Row, Unreadable, read_rows, stream_key, unread};
 
-/// A read stops after so many bytes, so that no reader holds the journal in memory.
+/// A read stops after this many bytes, so that no reader holds the journal in memory.
 const READ_LIMIT_BYTES: usize = 8 << 20;
 
 const COLUMNS: &str = "seq, stream, version, at, kind, form, payload, hash";

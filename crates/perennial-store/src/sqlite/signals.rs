@@ -1,5 +1,6 @@
 //! The SQL of signals: an index over the records that are signals, or are followed by one. Written with the records.
 
+use perennial_core::event::Event;
 use perennial_core::id::{SessionNumber, SignalId};
 use perennial_core::signal::SignalKind;
 use rusqlite::{Connection, OptionalExtension, Row, params};
@@ -7,8 +8,8 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use super::messages::mailbox_key;
 use super::rows;
 use crate::journal::{ReadError, Seq, Version};
-use crate::record::Row as RecordRow;
-use crate::signal_index::{self, Entry, Index, SignalPlace, SignalQuery, SignalRow};
+use crate::record::{Record, Row as RecordRow};
+use crate::signal_index::{self, Entry, SignalPlace, SignalQuery, SignalRow};
 use crate::stored::Word;
 
 const RECORDS_AT_ONCE: usize = 1000;
@@ -41,19 +42,34 @@ fn put_at(
 /// Makes the index from the journal: of a file that had none.
 pub(super) fn fill(connection: &Connection) -> rusqlite::Result<()> {
     let filling = connection.unchecked_transaction()?;
-    let (mut after, mut index) = (Seq(0), Index::default());
+    let (mut after, mut moment) = (Seq(0), Vec::<Record>::new());
     loop {
         let records = rows::read(&filling, after, RECORDS_AT_ONCE)?;
         let Some(last) = records.last() else { break };
         after = last.seq;
-        for record in &records {
-            let Ok(event) = &record.event else { continue };
-            if let Some(entry) = index.entry(0, event) {
-                put_at(&filling, &entry, (record.seq, record.version, event.at))?;
+        for record in records {
+            // A batch has one moment.
+            let at = |record: &Record| record.event.as_ref().ok().map(|event| event.at);
+            if moment.last().is_some_and(|last| at(last) != at(&record)) {
+                put_moment(&filling, &moment)?;
+                moment.clear();
             }
+            moment.push(record);
         }
     }
+    put_moment(&filling, &moment)?;
     filling.commit()
+}
+
+fn put_moment(connection: &Connection, moment: &[Record]) -> rusqlite::Result<()> {
+    let readable = || moment.iter().filter_map(|it| Some((it, it.event.as_ref().ok()?)));
+    let records: Vec<&Record> = readable().map(|(record, _)| record).collect();
+    let events: Vec<&Event> = readable().map(|(_, event)| event).collect();
+    for entry in signal_index::entries(&events.iter().copied()) {
+        let (record, event) = (records[entry.position], events[entry.position]);
+        put_at(connection, &entry, (record.seq, record.version, event.at))?;
+    }
+    Ok(())
 }
 
 pub(super) fn place(connection: &Connection, id: SignalId) -> Result<Option<Seq>, ReadError> {

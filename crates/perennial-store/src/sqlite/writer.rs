@@ -22,15 +22,15 @@ use crate::journal::{AppendError, Done, Seq, StoreError, Version};
 use crate::projection::{Kept, Latest, MessageChange, RosterRow, Snapshot};
 use crate::record::{Damage, EncodedBatch, Grounds, Unreadable, has_snapshots, stream_key};
 
-/// One commit carries at most so many orders: the first of them should not wait for long.
+/// One commit carries at most this many orders: the first of them should not wait for long.
 const GROUP_ORDERS: usize = 1024;
 /// Derived rows that no append takes along are written after this.
 const DERIVED_WAIT: Duration = Duration::from_secs(1);
-/// … or after so many orders of them.
+/// … or after this many of their orders.
 const DERIVED_ORDERS: usize = 64;
-/// The log is brought into the file at so many pages when nothing is queued …
+/// The log is brought into the file at this many pages when nothing is queued …
 const CHECKPOINT_PAGES: i64 = 1000;
-/// … and at so many in any case.
+/// … and at this many in any case.
 const CHECKPOINT_PAGES_AT_ONCE: i64 = 8000;
 
 pub(super) enum WriterOrder {
@@ -50,7 +50,7 @@ pub(super) enum WriterOrder {
     Close,
 }
 
-/// The versions of so many streams are kept in memory; all are dropped when there are more.
+/// The versions of this many streams are kept in memory; all are dropped when there are more.
 const VERSIONS_MAX: usize = 4096;
 
 /// Derived rows that wait for a commit; of each agent only the latest.
@@ -173,6 +173,7 @@ impl Writer {
                 break;
             }
         }
+        self.shared.files.let_go();
         // Best effort: what is in the log is as durable as what is in the file.
         if let Some(connection) = &self.connection {
             let _ = checkpoint(connection, "TRUNCATE");

@@ -39,6 +39,9 @@ pub(crate) struct StoredMail {
     /// Of Perennial's own letter about a task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     task: Option<String>,
+    /// Of Perennial's own letter about the handoff of this agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    handoff_of: Option<String>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -79,12 +82,16 @@ impl From<&Mail> for StoredMail {
             recipient: mail.recipient.as_ref().map(StoredRecipient::from),
             is_copy: mail.is_copy,
             returned_to: match kind {
-                MailKind::Letter | MailKind::OfTask { .. } => None,
+                MailKind::Letter | MailKind::OfTask { .. } | MailKind::OfHandoff { .. } => None,
                 MailKind::Returned { to } => Some(to.clone()),
             },
             task: match kind {
                 MailKind::OfTask { task } => Some(task.to_string()),
-                MailKind::Letter | MailKind::Returned { .. } => None,
+                MailKind::Letter | MailKind::Returned { .. } | MailKind::OfHandoff { .. } => None,
+            },
+            handoff_of: match kind {
+                MailKind::OfHandoff { agent } => Some(agent.to_string()),
+                MailKind::Letter | MailKind::Returned { .. } | MailKind::OfTask { .. } => None,
             },
         }
     }
@@ -107,10 +114,11 @@ impl TryFrom<StoredMail> for Mail {
             role: stored.role,
             recipient: stored.recipient.map(Recipient::try_from).transpose()?,
             is_copy: stored.is_copy,
-            kind: match (stored.returned_to, stored.task) {
-                (None, None) => MailKind::Letter,
-                (Some(to), _) => MailKind::Returned { to },
-                (None, Some(task)) => {
+            kind: match (stored.returned_to, stored.task, stored.handoff_of) {
+                (None, None, None) => MailKind::Letter,
+                (None, None, Some(agent)) => MailKind::OfHandoff { agent: part::agent(&agent)? },
+                (Some(to), _, _) => MailKind::Returned { to },
+                (None, Some(task), _) => {
                     let task = task.parse().map_err(|error| malformed(&error))?;
                     MailKind::OfTask { task }
                 }

@@ -92,6 +92,7 @@ pub(super) enum StoredContent {
     Reminder { calls: u64, sample: Option<StoredSample> },
     Mail(Box<StoredMail>),
     Round { role: String, number: u64 },
+    Handoff { number: u32 },
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
@@ -176,7 +177,7 @@ impl From<&Content> for StoredContent {
     fn from(content: &Content) -> StoredContent {
         match content {
             Content::Typed { text, fingerprint, after_turn } => StoredContent::Typed {
-                text: text.into(),
+                text: (&**text).into(),
                 fingerprint: fingerprint.to_string(),
                 after_turn: *after_turn,
             },
@@ -191,6 +192,7 @@ impl From<&Content> for StoredContent {
             Content::Round { role, number } => {
                 StoredContent::Round { role: role.clone(), number: *number }
             }
+            Content::Handoff { number } => StoredContent::Handoff { number: number.0 },
         }
     }
 }
@@ -201,7 +203,7 @@ impl TryFrom<StoredContent> for Content {
     fn try_from(stored: StoredContent) -> Result<Content, Damage> {
         Ok(match stored {
             StoredContent::Typed { text, fingerprint, after_turn } => Content::Typed {
-                text: text.try_into()?,
+                text: Box::new(text.try_into()?),
                 fingerprint: Fingerprint(part::hex(&fingerprint)?),
                 after_turn,
             },
@@ -215,6 +217,7 @@ impl TryFrom<StoredContent> for Content {
             StoredContent::Round { role, number } => {
                 Content::Round { role: part::name(&role)?.as_str().to_owned(), number }
             }
+            StoredContent::Handoff { number } => Content::Handoff { number: SessionNumber(number) },
         })
     }
 }

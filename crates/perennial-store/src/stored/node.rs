@@ -1,6 +1,6 @@
 //! The stored form of what happens to a node: its daemons, its journal, what was removed from it.
 
-use perennial_core::event::{NodeEvent, What};
+use perennial_core::event::{AgentEvent, NodeEvent, What};
 use perennial_core::id::{BootId, Epoch, NodeId, SessionNumber};
 use perennial_core::time::Time;
 use serde::{Deserialize, Serialize};
@@ -127,4 +127,16 @@ pub(super) fn read(id: NodeId, kind: &str, payload: &[u8]) -> Result<What, Damag
         _ => return Err(misplaced()),
     };
     Ok(What::Node(id, event))
+}
+
+/// Where an agent's sessions run from here on.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Rehomed {
+    pub node: String,
+}
+
+impl Rehomed {
+    pub fn read(self) -> Result<AgentEvent, Damage> {
+        Ok(AgentEvent::Rehomed { node: part::node(Some(&self.node))? })
+    }
 }

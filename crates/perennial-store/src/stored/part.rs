@@ -13,6 +13,7 @@ use perennial_core::reason::{Evidence, Finding, Reason, Show, Verb, Witness};
 use perennial_core::restart::{History, Restart, Tally};
 use perennial_core::session::Process;
 use perennial_core::state::{Cause, State};
+use perennial_core::succession::Afresh;
 use perennial_core::text::{Digest, Text};
 use perennial_core::time::Time;
 use serde::{Deserialize, Serialize};
@@ -81,6 +82,7 @@ pub(super) enum StoredWitness {
 #[serde(rename_all = "kebab-case")]
 enum StoredFact {
     Asked(Worded<Verb>),
+    AskedFresh(Worded<Verb>),
     Executed(StoredProcess),
     NotStarted(String),
     Exited(StoredExit),
@@ -91,6 +93,8 @@ enum StoredFact {
     Unreadable(String),
     SessionFound(u32),
     RecordsLost,
+    TaskVerified(String),
+    TaskGiven(String),
 }
 
 #[derive(Serialize, Deserialize)]
@@ -99,6 +103,7 @@ pub(super) enum StoredOpening {
     Bare,
     Fresh(String),
     Resume { conversation: String, turn: Worded<Turn> },
+    Anew { conversation: String, turn: Worded<Turn>, why: Worded<Afresh> },
 }
 
 #[derive(Serialize, Deserialize)]
@@ -287,6 +292,7 @@ impl From<&Evidence> for StoredEvidence {
         let witness = witness.into();
         let fact = match fact {
             Finding::Asked(verb) => StoredFact::Asked(Worded(*verb)),
+            Finding::AskedFresh(verb) => StoredFact::AskedFresh(Worded(*verb)),
             Finding::Executed(process) => StoredFact::Executed(process.into()),
             Finding::NotStarted(why) => StoredFact::NotStarted(why.clone()),
             Finding::Exited(exit) => StoredFact::Exited((*exit).into()),
@@ -297,6 +303,8 @@ impl From<&Evidence> for StoredEvidence {
             Finding::Unreadable(why) => StoredFact::Unreadable(why.clone()),
             Finding::SessionFound(number) => StoredFact::SessionFound(number.0),
             Finding::RecordsLost => StoredFact::RecordsLost,
+            Finding::TaskVerified(id) => StoredFact::TaskVerified(id.to_string()),
+            Finding::TaskGiven(id) => StoredFact::TaskGiven(id.to_string()),
         };
         StoredEvidence { witness, fact, at: at.0 }
     }
@@ -310,6 +318,7 @@ impl TryFrom<StoredEvidence> for Evidence {
         let witness = witness.try_into()?;
         let fact = match fact {
             StoredFact::Asked(verb) => Finding::Asked(verb.0),
+            StoredFact::AskedFresh(verb) => Finding::AskedFresh(verb.0),
             StoredFact::Executed(process) => Finding::Executed(process.into()),
             StoredFact::NotStarted(why) => Finding::NotStarted(why),
             StoredFact::Exited(exit) => Finding::Exited(exit.into()),
@@ -320,6 +329,8 @@ impl TryFrom<StoredEvidence> for Evidence {
             StoredFact::Unreadable(why) => Finding::Unreadable(why),
             StoredFact::SessionFound(number) => Finding::SessionFound(SessionNumber(number)),
             StoredFact::RecordsLost => Finding::RecordsLost,
+            StoredFact::TaskVerified(id) => Finding::TaskVerified(super::task::task(&id)?),
+            StoredFact::TaskGiven(id) => Finding::TaskGiven(super::task::task(&id)?),
         };
         Ok(Evidence { witness, fact, at: Time(at) })
     }
@@ -373,6 +384,11 @@ impl From<&Opening> for StoredOpening {
                 conversation: conversation.to_string(),
                 turn: Worded(*turn),
             },
+            Opening::Anew { conversation, turn, why } => StoredOpening::Anew {
+                conversation: conversation.to_string(),
+                turn: Worded(*turn),
+                why: Worded(*why),
+            },
         }
     }
 }
@@ -386,6 +402,9 @@ impl TryFrom<StoredOpening> for Opening {
             StoredOpening::Fresh(text) => Opening::Fresh(conversation(&text)?),
             StoredOpening::Resume { conversation: text, turn } => {
                 Opening::Resume { conversation: conversation(&text)?, turn: turn.0 }
+            }
+            StoredOpening::Anew { conversation: text, turn, why } => {
+                Opening::Anew { conversation: conversation(&text)?, turn: turn.0, why: why.0 }
             }
         })
     }

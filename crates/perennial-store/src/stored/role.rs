@@ -6,7 +6,9 @@ use perennial_core::event::AgentEvent;
 use perennial_core::id::AgentId;
 use perennial_core::reason::Evidence;
 use perennial_core::restart::Restart;
-use perennial_core::role::{Holder, Mandate, RoleEvent, RoleTerms, Span, Vacancy, Verify};
+use perennial_core::role::{
+    Cycle, CycleUnit, Holder, Interesting, Mandate, RoleEvent, RoleTerms, Span, Vacancy, Verify,
+};
 use perennial_core::time::Time;
 use serde::{Deserialize, Serialize};
 
@@ -70,6 +72,34 @@ struct StoredTerms {
     /// Absent where somebody's word is needed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     verify: Option<Worded<Verify>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cycle: Option<StoredCycle>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    handoff_at: Option<u8>,
+}
+
+/// When a holder's session gives way to the next.
+#[derive(Serialize, Deserialize)]
+struct StoredCycle {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    after: Option<u32>,
+    unit: Worded<CycleUnit>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    interesting: Vec<Worded<Interesting>>,
+}
+
+impl From<&Cycle> for StoredCycle {
+    fn from(Cycle { after, unit, interesting }: &Cycle) -> StoredCycle {
+        let interesting = interesting.iter().copied().map(Worded).collect();
+        StoredCycle { after: *after, unit: Worded(*unit), interesting }
+    }
+}
+
+impl From<StoredCycle> for Cycle {
+    fn from(StoredCycle { after, unit, interesting }: StoredCycle) -> Cycle {
+        let interesting = interesting.into_iter().map(|it| it.0).collect();
+        Cycle { after, unit: unit.0, interesting }
+    }
 }
 
 /// An agent took a role.
@@ -231,7 +261,7 @@ impl From<StoredMandate> for Mandate {
 
 impl From<&RoleTerms> for StoredTerms {
     fn from(terms: &RoleTerms) -> StoredTerms {
-        let RoleTerms { mandate, span, overseer, restart, is_single, every, is_declared, verify } =
+        let RoleTerms { mandate, span, overseer, restart, is_single, every, is_declared, .. } =
             terms;
         StoredTerms {
             mandate: mandate.into(),
@@ -241,14 +271,16 @@ impl From<&RoleTerms> for StoredTerms {
             single: *is_single,
             every_s: every.map(|every| every.as_secs()),
             declared: Some(*is_declared).filter(|it| *it != are_declared(terms)),
-            verify: Some(*verify).filter(|it| *it != Verify::default()).map(Worded),
+            verify: Some(terms.verify).filter(|it| *it != Verify::default()).map(Worded),
+            cycle: terms.cycle.as_ref().map(StoredCycle::from),
+            handoff_at: terms.handoff_at,
         }
     }
 }
 
 impl From<StoredTerms> for RoleTerms {
     fn from(stored: StoredTerms) -> RoleTerms {
-        let StoredTerms { mandate, span, overseer, restart, single, every_s, declared, verify } =
+        let StoredTerms { mandate, span, overseer, restart, single, every_s, declared, .. } =
             stored;
         let terms = RoleTerms {
             mandate: mandate.into(),
@@ -258,7 +290,9 @@ impl From<StoredTerms> for RoleTerms {
             is_single: single,
             every: every_s.map(Duration::from_secs),
             is_declared: false,
-            verify: verify.map(|verify| verify.0).unwrap_or_default(),
+            verify: stored.verify.map(|verify| verify.0).unwrap_or_default(),
+            cycle: stored.cycle.map(Cycle::from),
+            handoff_at: stored.handoff_at,
         };
         let is_declared = declared.unwrap_or_else(|| are_declared(&terms));
         RoleTerms { is_declared, ..terms }

@@ -1,13 +1,16 @@
 //! Tasks as they are stored.
 
+mod brief;
+
 use std::time::Duration;
 
-use perennial_core::id::{JobId, MessageId, TaskId};
+use perennial_core::id::{AgentId, JobId, MessageId, SessionNumber, TaskId};
 use perennial_core::job::JobCommand;
+use perennial_core::message::Mailbox;
 use perennial_core::name::Name;
-use perennial_core::task::{
-    BlockedOn, Brief, CheckSpec, Estimate, Queue, Step, TaskEvent, Verifier,
-};
+use perennial_core::state::Cause;
+use perennial_core::task::{BlockedOn, Queue, TaskEvent, Verifier};
+use perennial_core::time::Time;
 use serde::{Deserialize, Serialize};
 
 use super::job::StoredEnd;
@@ -15,15 +18,18 @@ use super::part::{self, StoredText};
 use super::word::Worded;
 use super::{mail, malformed};
 use crate::record::Damage;
+use brief::StoredBrief;
 
 /// The kinds of this life with the newest form of each.
 pub const KINDS: &[(&str, u32)] = &[
     ("task-added", 1),
     ("task-queued", 1),
     ("task-taken", 1),
+    ("task-continued", 1),
     ("task-noted", 1),
     ("task-stepped", 1),
     ("task-blocked", 1),
+    ("task-counted", 1),
     ("task-claimed", 1),
     ("task-check-wanted", 1),
     ("task-check-ended", 1),
@@ -32,8 +38,8 @@ pub const KINDS: &[(&str, u32)] = &[
     ("task-reopened", 1),
     ("task-split", 1),
     ("task-dropped", 1),
-    ("task-left", 1),
-    ("task-raised", 1),
+    ("task-left", 2),
+    ("task-raised", 2),
 ];
 
 /// `by` is `person`, `perennial` or an agent's id throughout.
@@ -53,6 +59,14 @@ pub(super) enum Stored {
         agent: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         spent: Option<u64>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        session: Option<u32>,
+    },
+    Continued {
+        agent: String,
+        session: u32,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cause: Option<Worded<Cause>>,
     },
     Noted {
         by: String,
@@ -69,6 +83,11 @@ pub(super) enum Stored {
         by: String,
         on: Worded<BlockedOn>,
         reason: String,
+    },
+    Counted {
+        agent: String,
+        spent: u64,
+        added: u64,
     },
     Claimed {
         by: String,
@@ -120,48 +139,13 @@ pub(super) enum Stored {
         queue: StoredQueue,
         to: String,
         message: String,
+        again_at: Option<u64>,
     },
     Raised {
         to: String,
         message: String,
+        again_at: Option<u64>,
     },
-}
-
-#[derive(Serialize, Deserialize)]
-pub(super) struct StoredBrief {
-    title: String,
-    text: Option<StoredText>,
-    project: String,
-    steps: Vec<StoredStep>,
-    dependencies: Vec<String>,
-    parent: Option<String>,
-    estimate: Option<StoredEstimate>,
-    reference: Option<String>,
-    scope: Vec<String>,
-    check: Option<StoredCheck>,
-    rounds_max: u32,
-    queue: StoredQueue,
-    reopens: Option<String>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct StoredStep {
-    text: String,
-    done: bool,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum StoredEstimate {
-    Tokens(u64),
-    Steps(u64),
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum StoredCheck {
-    Named(String),
-    Command { argv: Vec<String>, limit_ms: u64 },
 }
 
 #[derive(Serialize, Deserialize)]
@@ -200,35 +184,6 @@ impl From<&Queue> for StoredQueue {
     }
 }
 
-impl From<&Brief> for StoredBrief {
-    fn from(brief: &Brief) -> StoredBrief {
-        let step = |step: &Step| StoredStep { text: step.text.clone(), done: step.is_done };
-        StoredBrief {
-            title: brief.title.clone(),
-            text: brief.text.as_ref().map(Into::into),
-            project: brief.project.clone(),
-            steps: brief.steps.iter().map(step).collect(),
-            dependencies: brief.dependencies.iter().map(ToString::to_string).collect(),
-            parent: brief.parent.map(|id| id.to_string()),
-            estimate: brief.estimate.map(|estimate| match estimate {
-                Estimate::Tokens(tokens) => StoredEstimate::Tokens(tokens),
-                Estimate::Steps(steps) => StoredEstimate::Steps(steps),
-            }),
-            reference: brief.reference.clone(),
-            scope: brief.scope.clone(),
-            check: brief.check.as_ref().map(|check| match check {
-                CheckSpec::Named(name) => StoredCheck::Named(name.to_string()),
-                CheckSpec::Command { argv, limit } => {
-                    StoredCheck::Command { argv: argv.clone(), limit_ms: millis(*limit) }
-                }
-            }),
-            rounds_max: brief.rounds_max,
-            queue: (&brief.queue).into(),
-            reopens: brief.reopens.map(|id| id.to_string()),
-        }
-    }
-}
-
 impl From<&Verifier> for StoredVerifier {
     fn from(by: &Verifier) -> StoredVerifier {
         match by {
@@ -251,8 +206,11 @@ impl From<&TaskEvent> for Stored {
             TaskEvent::Queued { by: who, queue } => {
                 Stored::Queued { by: by(who), queue: queue.into() }
             }
-            TaskEvent::Taken { by: who, agent, spent } => {
-                Stored::Taken { by: by(who), agent: agent.to_string(), spent: *spent }
+            TaskEvent::Taken { by: who, agent, spent, session } => {
+                taking(by(who), *agent, (*spent, *session))
+            }
+            TaskEvent::Continued { agent, session, cause } => {
+                written_session(*agent, *session, *cause)
             }
             TaskEvent::Noted { by: who, text } => Stored::Noted { by: by(who), text: text.into() },
             TaskEvent::Stepped { by: who, step, text, is_done } => {
@@ -260,6 +218,9 @@ impl From<&TaskEvent> for Stored {
             }
             TaskEvent::Blocked { by: who, on, reason } => {
                 Stored::Blocked { by: by(who), on: Worded(*on), reason: reason.clone() }
+            }
+            TaskEvent::Counted { agent, spent, added } => {
+                Stored::Counted { agent: agent.to_string(), spent: *spent, added: *added }
             }
             TaskEvent::Claimed { by: who, reason, spent } => {
                 Stored::Claimed { by: by(who), reason: reason.clone(), spent: *spent }
@@ -272,22 +233,18 @@ impl From<&TaskEvent> for Stored {
                 limit_ms: millis(command.limit),
                 runs: *runs,
             },
-            TaskEvent::CheckEnded { job, agent, check, end, output } => Stored::CheckEnded {
-                job: job.to_string(),
-                agent: agent.map(|id| id.to_string()),
-                check: written(check.as_ref()),
-                end: (*end).into(),
-                output: output.clone(),
-            },
+            TaskEvent::CheckEnded { job, agent, check, end, output } => {
+                let (job, agent) = (job.to_string(), agent.map(|id| id.to_string()));
+                let (check, end, output) = (written(check.as_ref()), (*end).into(), output.clone());
+                Stored::CheckEnded { job, agent, check, end, output }
+            }
             TaskEvent::Verified { by, agent } => {
                 Stored::Verified { by: by.into(), agent: agent.map(|id| id.to_string()) }
             }
-            TaskEvent::Returned { by: who, agent, is_taken, reason } => Stored::Returned {
-                by: by(who),
-                agent: agent.to_string(),
-                taken: *is_taken,
-                reason: reason.clone(),
-            },
+            TaskEvent::Returned { by: who, agent, is_taken, reason } => {
+                let (by, agent, reason) = (by(who), agent.to_string(), reason.clone());
+                Stored::Returned { by, agent, taken: *is_taken, reason }
+            }
             TaskEvent::Reopened { by: who, queue, reason } => {
                 Stored::Reopened { by: by(who), queue: queue.into(), reason: reason.clone() }
             }
@@ -297,18 +254,52 @@ impl From<&TaskEvent> for Stored {
             TaskEvent::Dropped { by: who, reason } => {
                 Stored::Dropped { by: by(who), reason: reason.clone() }
             }
-            TaskEvent::Left { agent, name, queue, to, message } => Stored::Left {
-                agent: agent.to_string(),
-                name: written(name.as_ref()),
-                queue: queue.into(),
-                to: to.to_string(),
-                message: message.to_string(),
-            },
-            TaskEvent::Raised { to, message } => {
-                Stored::Raised { to: to.to_string(), message: message.to_string() }
+            TaskEvent::Left { agent, name, queue, to, message, again_at } => {
+                let (to, message, again_at) = letter(to, *message, *again_at);
+                let (agent, name, queue) =
+                    (agent.to_string(), written(name.as_ref()), queue.into());
+                Stored::Left { agent, name, queue, to, message, again_at }
+            }
+            TaskEvent::Raised { to, message, again_at } => {
+                let (to, message, again_at) = letter(to, *message, *again_at);
+                Stored::Raised { to, message, again_at }
             }
         }
     }
+}
+
+fn taking(
+    by: String,
+    agent: AgentId,
+    (spent, session): (Option<u64>, Option<SessionNumber>),
+) -> Stored {
+    let (agent, session) = (agent.to_string(), session.map(|number| number.0));
+    Stored::Taken { by, agent, spent, session }
+}
+
+fn written_session(agent: AgentId, session: SessionNumber, cause: Option<Cause>) -> Stored {
+    let (agent, cause) = (agent.to_string(), cause.map(Worded));
+    Stored::Continued { agent, session: session.0, cause }
+}
+
+fn session_read(
+    agent: &str,
+    session: u32,
+    cause: Option<Worded<Cause>>,
+) -> Result<TaskEvent, Damage> {
+    let (agent, session) = (part::agent(agent)?, SessionNumber(session));
+    Ok(TaskEvent::Continued { agent, session, cause: cause.map(|cause| cause.0) })
+}
+
+/// Who is told of an open loop, by which letter, and when again.
+fn letter(to: &Mailbox, id: MessageId, again_at: Option<Time>) -> (String, String, Option<u64>) {
+    (to.to_string(), id.to_string(), again_at.map(|at| at.0))
+}
+
+fn read_letter(
+    (to, id, again_at): (&str, &str, Option<u64>),
+) -> Result<(Mailbox, MessageId, Option<Time>), Damage> {
+    Ok((mail::mailbox(to)?, message(id)?, again_at.map(Time)))
 }
 
 pub(super) fn task(text: &str) -> Result<TaskId, Damage> {
@@ -353,39 +344,6 @@ impl TryFrom<StoredVerifier> for Verifier {
     }
 }
 
-impl TryFrom<StoredBrief> for Brief {
-    type Error = Damage;
-
-    fn try_from(stored: StoredBrief) -> Result<Brief, Damage> {
-        let step = |step: StoredStep| Step { text: step.text, is_done: step.done };
-        let tasks = |ids: Vec<String>| ids.iter().map(|id| task(id)).collect::<Result<_, _>>();
-        Ok(Brief {
-            title: stored.title,
-            text: stored.text.map(TryInto::try_into).transpose()?,
-            project: stored.project,
-            steps: stored.steps.into_iter().map(step).collect(),
-            dependencies: tasks(stored.dependencies)?,
-            parent: stored.parent.as_deref().map(task).transpose()?,
-            estimate: stored.estimate.map(|estimate| match estimate {
-                StoredEstimate::Tokens(tokens) => Estimate::Tokens(tokens),
-                StoredEstimate::Steps(steps) => Estimate::Steps(steps),
-            }),
-            reference: stored.reference,
-            scope: stored.scope,
-            check: match stored.check {
-                None => None,
-                Some(StoredCheck::Named(name)) => Some(CheckSpec::Named(part::name(&name)?)),
-                Some(StoredCheck::Command { argv, limit_ms }) => {
-                    Some(CheckSpec::Command { argv, limit: Duration::from_millis(limit_ms) })
-                }
-            },
-            rounds_max: stored.rounds_max,
-            queue: stored.queue.try_into()?,
-            reopens: stored.reopens.as_deref().map(task).transpose()?,
-        })
-    }
-}
-
 impl TryFrom<Stored> for TaskEvent {
     type Error = Damage;
 
@@ -398,15 +356,20 @@ impl TryFrom<Stored> for TaskEvent {
             Stored::Queued { by, queue } => {
                 TaskEvent::Queued { by: who(by)?, queue: queue.try_into()? }
             }
-            Stored::Taken { by, agent, spent } => {
-                TaskEvent::Taken { by: who(by)?, agent: part::agent(&agent)?, spent }
+            Stored::Taken { by, agent, spent, session } => {
+                let (agent, session) = (part::agent(&agent)?, session.map(SessionNumber));
+                TaskEvent::Taken { by: who(by)?, agent, spent, session }
             }
+            Stored::Continued { agent, session, cause } => session_read(&agent, session, cause)?,
             Stored::Noted { by, text } => TaskEvent::Noted { by: who(by)?, text: text.try_into()? },
             Stored::Stepped { by, step, text, done } => {
                 TaskEvent::Stepped { by: who(by)?, step, text, is_done: done }
             }
             Stored::Blocked { by, on, reason } => {
                 TaskEvent::Blocked { by: who(by)?, on: on.0, reason }
+            }
+            Stored::Counted { agent, spent, added } => {
+                TaskEvent::Counted { agent: part::agent(&agent)?, spent, added }
             }
             Stored::Claimed { by, reason, spent } => {
                 TaskEvent::Claimed { by: who(by)?, reason, spent }
@@ -419,23 +382,19 @@ impl TryFrom<Stored> for TaskEvent {
                     runs,
                 }
             }
-            Stored::CheckEnded { job: id, agent, check, end, output } => TaskEvent::CheckEnded {
-                job: job(&id)?,
-                agent: agent.as_deref().map(part::agent).transpose()?,
-                check: name(check.as_deref())?,
-                end: end.into(),
-                output,
-            },
+            Stored::CheckEnded { job: id, agent, check, end, output } => {
+                let (job, agent) = (job(&id)?, agent.as_deref().map(part::agent).transpose()?);
+                let (check, end) = (name(check.as_deref())?, end.into());
+                TaskEvent::CheckEnded { job, agent, check, end, output }
+            }
             Stored::Verified { by, agent } => TaskEvent::Verified {
                 by: by.try_into()?,
                 agent: agent.as_deref().map(part::agent).transpose()?,
             },
-            Stored::Returned { by, agent, taken, reason } => TaskEvent::Returned {
-                by: who(by)?,
-                agent: part::agent(&agent)?,
-                is_taken: taken,
-                reason,
-            },
+            Stored::Returned { by, agent, taken: is_taken, reason } => {
+                let (by, agent) = (who(by)?, part::agent(&agent)?);
+                TaskEvent::Returned { by, agent, is_taken, reason }
+            }
             Stored::Reopened { by, queue, reason } => {
                 TaskEvent::Reopened { by: who(by)?, queue: queue.try_into()?, reason }
             }
@@ -444,15 +403,14 @@ impl TryFrom<Stored> for TaskEvent {
                 TaskEvent::Split { by: who(by)?, into }
             }
             Stored::Dropped { by, reason } => TaskEvent::Dropped { by: who(by)?, reason },
-            Stored::Left { agent, name: called, queue, to, message: id } => TaskEvent::Left {
-                agent: part::agent(&agent)?,
-                name: name(called.as_deref())?,
-                queue: queue.try_into()?,
-                to: mail::mailbox(&to)?,
-                message: message(&id)?,
-            },
-            Stored::Raised { to, message: id } => {
-                TaskEvent::Raised { to: mail::mailbox(&to)?, message: message(&id)? }
+            Stored::Left { agent, name: called, queue, to, message, again_at } => {
+                let (to, message, again_at) = read_letter((&to, &message, again_at))?;
+                let (agent, name) = (part::agent(&agent)?, name(called.as_deref())?);
+                TaskEvent::Left { agent, name, queue: queue.try_into()?, to, message, again_at }
+            }
+            Stored::Raised { to, message, again_at } => {
+                let (to, message, again_at) = read_letter((&to, &message, again_at))?;
+                TaskEvent::Raised { to, message, again_at }
             }
         })
     }

@@ -46,6 +46,17 @@ pub(super) const STEPS: &[Step] = &[
             }
         },
     },
+    // When an open loop is raised again was a rule of the program.
+    Step {
+        kind: "task-left",
+        from: 1,
+        change: |fields| _ = fields.insert("again_at".into(), Value::Null),
+    },
+    Step {
+        kind: "task-raised",
+        from: 1,
+        change: |fields| _ = fields.insert("again_at".into(), Value::Null),
+    },
     Step {
         kind: "job-wanted",
         from: 1,

@@ -5,23 +5,28 @@
 
 use std::borrow::Cow;
 
+use perennial_core::checkpoint::CheckpointCause;
 use perennial_core::context::{Source, Threshold};
 use perennial_core::conversation::{Followed, Turn};
 use perennial_core::escalation::{EscalationCause, EscalationEnd, Severity};
 use perennial_core::exit::UnknownExit;
+use perennial_core::handoff::{Answer, HandoffCause, TurnStands};
 use perennial_core::hold::HeldFor;
+use perennial_core::keeping::MissCause;
 use perennial_core::launch::HostKind;
 use perennial_core::legacy::LegacyKind;
 use perennial_core::message::{Channel, Held, Priority, Withdrawer};
 use perennial_core::reason::{Reason, Show, Verb};
 use perennial_core::restart::Restart;
-use perennial_core::role::{Span, Verify};
+use perennial_core::role::{CycleUnit, Interesting, Span, Verify};
 use perennial_core::session::Pace;
 use perennial_core::signal::SignalKind;
-use perennial_core::snapshot::SnapshotCause;
+use perennial_core::snapshot::{DropCause, SnapshotCause};
 use perennial_core::state::{Cause, State};
+use perennial_core::succession::Afresh;
+use perennial_core::symptom::{Symptom, Urgency};
 use perennial_core::task::BlockedOn;
-use perennial_core::work::WorkPhase;
+use perennial_core::work::{Indicator, WorkPhase};
 use serde::de::{Deserialize, Deserializer, Error};
 use serde::{Serialize, Serializer};
 
@@ -113,11 +118,39 @@ words! { Verb:
     Assume "assume", Transfer "transfer", Drop "drop", Mail "mail",
     Signal "signal", Escalate "escalate",
     Task "task", TaskWork "task-work", TaskAssign "task-assign", TaskVerify "task-verify",
-    TaskDrop "task-drop", Snapshot "snapshot",
+    TaskDrop "task-drop", Snapshot "snapshot", Checkpoint "checkpoint", Handoff "handoff",
 }
 
 words! { LegacyKind: Board "board", Blog "blog", Autobiography "autobiography" }
-words! { SnapshotCause: Asked "asked", BeforeRestore "before-restore" }
+words! { SnapshotCause: Asked "asked", BeforeRestore "before-restore", PlannedEnd "planned-end",
+Crash "crash", Reboot "reboot", PhaseChange "phase-change", Commit "commit", Checkpoint "checkpoint" }
+words! { DropCause: Number "number", Age "age" }
+words! { MissCause: TookTooLong "took-too-long", NoWorkTree "no-work-tree",
+Unsupported "unsupported", Failed "failed", HomeCopied "home-copied" }
+words! { HandoffCause:
+    Verb "verb", Agent "agent", Clock "clock", Units "units", Interesting "interesting", Symptom "symptom",
+}
+words! { Answer:
+    Checkpoint "checkpoint", Word "word", TurnEnded "turn-ended", Ordered "ordered", Deaf "deaf",
+}
+words! { TurnStands: Idle "idle", Runs "runs", Asks "asks" }
+words! { CycleUnit:
+    Assignment "assignment", Round "round", Interaction "interaction", Merge "merge", Operator "operator",
+}
+words! { Interesting:
+    LifecycleRequest "lifecycle-request", Remediation "remediation", Escalation "escalation",
+    ComplexRebase "complex-rebase", Conflict "conflict",
+}
+words! {
+    Symptom: Words "words", OwnWord "own-word", Compaction "compaction", Compacted "compacted",
+    Thrash "thrash",
+}
+words! { Urgency: Low "low", Medium "medium", High "high" }
+words! { CheckpointCause:
+    AskedByAgent "agent", AskedByOperator "operator", Phase "phase", Commit "commit",
+    PlannedEnd "planned-end", Crash "crash", Handoff "handoff", BeforeCompaction "before-compaction",
+    Finished "finished",
+}
 words! { Span: Mortal "mortal", Persistent "persistent" }
 words! { Verify: Word "word", Trust "trust" }
 words! { BlockedOn: Work "work", Outside "outside", Rounds "rounds" }
@@ -142,6 +175,8 @@ words! { Followed:
     Forked "forked",
 }
 
+words! { Afresh: Asked "asked", Handoff "handoff", Churn "churn", Thrash "thrash" }
+
 words! { Turn: Over "over", Open "open", Stopped "stopped" }
 words! { HeldFor: Verdict "verdict", Person "person", Damage "damage" }
 words! { Threshold: Half "half", ThreeQuarters "three-quarters", NineTenths "nine-tenths" }
@@ -165,6 +200,12 @@ words! { MessageStep:
 words! { WorkPhase:
     Investigation "investigation", Planning "planning", Implementation "implementation",
     Testing "testing", Completion "completion",
+}
+words! { Indicator:
+    PlanTold "plan-told", TaskListMade "task-list-made", FileEdited "file-edited",
+    WorkDelegated "work-delegated", TestsRun "tests-run", TestsDelegated "tests-delegated",
+    TestsPassed "tests-passed", CompletionTold "completion-told", CommitMade "commit-made",
+    LookedAround "looked-around",
 }
 words! { Severity: Low "low", Medium "medium", High "high", Critical "critical" }
 words! { EscalationCause:
@@ -205,6 +246,16 @@ mod tests {
             ("verb", words::<Verb>()),
             ("legacy-kind", words::<LegacyKind>()),
             ("snapshot-cause", words::<SnapshotCause>()),
+            ("drop-cause", words::<DropCause>()),
+            ("miss-cause", words::<MissCause>()),
+            ("handoff-cause", words::<HandoffCause>()),
+            ("handoff-answer", words::<Answer>()),
+            ("turn-stands", words::<TurnStands>()),
+            ("cycle-unit", words::<CycleUnit>()),
+            ("interesting", words::<Interesting>()),
+            ("symptom", words::<Symptom>()),
+            ("urgency", words::<Urgency>()),
+            ("checkpoint-cause", words::<CheckpointCause>()),
             ("span", words::<Span>()),
             ("verify", words::<Verify>()),
             ("blocked-on", words::<BlockedOn>()),
@@ -215,10 +266,12 @@ mod tests {
             ("show", words::<Show>()),
             ("followed", words::<Followed>()),
             ("turn", words::<Turn>()),
+            ("afresh", words::<Afresh>()),
             ("held-for", words::<HeldFor>()),
             ("threshold", words::<Threshold>()),
             ("source", words::<Source>()),
             ("work-phase", words::<WorkPhase>()),
+            ("indicator", words::<Indicator>()),
             ("priority", words::<Priority>()),
             ("channel", words::<Channel>()),
             ("withdrawer", words::<Withdrawer>()),
@@ -247,6 +300,13 @@ mod tests {
         check::<Reason>();
         check::<Verb>();
         check::<Verify>();
+        check::<HandoffCause>();
+        check::<Answer>();
+        check::<TurnStands>();
+        check::<CycleUnit>();
+        check::<Interesting>();
+        check::<Symptom>();
+        check::<Urgency>();
         check::<BlockedOn>();
         check::<Pace>();
         check::<Restart>();
@@ -255,10 +315,12 @@ mod tests {
         check::<Show>();
         check::<Followed>();
         check::<Turn>();
+        check::<Afresh>();
         check::<HeldFor>();
         check::<Threshold>();
         check::<Source>();
         check::<WorkPhase>();
+        check::<Indicator>();
         check::<Priority>();
         check::<Channel>();
         check::<Withdrawer>();
@@ -273,5 +335,6 @@ mod tests {
         assert_eq!(Followed::WORDS.len(), Followed::ALL.len());
         assert_eq!(Threshold::WORDS.len(), Threshold::ALL.len());
         assert_eq!(WorkPhase::WORDS.len(), WorkPhase::ALL.len());
+        assert_eq!(Indicator::WORDS.len(), Indicator::ALL.len());
     }
 }

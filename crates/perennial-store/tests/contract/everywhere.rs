@@ -522,7 +522,8 @@ fn times_and_texts_survive_at_their_limits(journal: &Arc<dyn Store>) {
 fn recorded(id: u128, agent: AgentId, words: &str, at: u64) -> (Event, TextBody) {
     let body = text::body(words);
     let fingerprint = text::fingerprint(words.chars());
-    let content = Content::Typed { text: body.text.clone(), fingerprint, after_turn: false };
+    let content =
+        Content::Typed { text: Box::new(body.text.clone()), fingerprint, after_turn: false };
     let recorded = MessageEvent::Recorded { to: agent.into(), from: Sender::Person, content };
     (Event { at: Time(at), what: What::Message(MessageId(id), recorded) }, body)
 }

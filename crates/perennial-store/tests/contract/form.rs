@@ -31,6 +31,7 @@ use perennial_store::stored;
 use sha2::{Digest, Sha256};
 
 use crate::events::*;
+use crate::golden_handoffs;
 
 const SECOND: u64 = 1_000_000;
 
@@ -75,7 +76,7 @@ impl Life {
 
     fn ended(self, number: u32, exit: Exit, tally: Tally) -> Life {
         let (number, is_clean) = (SessionNumber(number), exit.is_clean());
-        self.then(AgentEvent::SessionEnded { number, exit, is_clean, tally })
+        self.then(AgentEvent::SessionEnded { number, exit, is_clean, tally, asked: None })
     }
 }
 
@@ -86,8 +87,10 @@ fn of_a_cli() -> Vec<Event> {
     let sample = Sample { tokens: 80, window: 100, usable: 90, source: Source::StatusLine };
     let history = History { restarts: vec![Time(SECOND)], opened: 1, futile: 2 };
     let resumed = Opening::Resume { conversation: conversation(), turn: Turn::Open };
-    let life = Life::of(ADA, "ada")
-        .started(1, Opening::Fresh(conversation()))
+    let handoffs = golden_handoffs::examples().into_iter();
+    let life = Life::of(ADA, "ada").started(1, Opening::Fresh(conversation()));
+    let life = handoffs
+        .fold(life, |life, (_, event)| life.then(event))
         .moved(Cause::DialogSeen, State::Waiting, Reason::FirstRunDialog)
         .then(AgentEvent::PutOff { until: Some(Time(SECOND)), unseen: Duration::from_secs(3) })
         .then(AgentEvent::ConversationFollowed {
@@ -101,6 +104,7 @@ fn of_a_cli() -> Vec<Event> {
         .then(AgentEvent::WindowBegan { number })
         .then(AgentEvent::ClockPassed { number, threshold: Threshold::ThreeQuarters, sample })
         .then(AgentEvent::ClockTold { number, threshold: Threshold::Half })
+        .then(crate::golden::phase_found(number))
         .then(AgentEvent::PhaseReported { phase: WorkPhase::Testing })
         .moved(Cause::TurnEnded, State::Waiting, Reason::ServiceFailed)
         .moved(Cause::TurnEnded, State::Waiting, Reason::NeedsPermission)
@@ -129,9 +133,24 @@ fn of_a_command() -> Vec<Event> {
     let ending =
         |number| AgentEvent::SessionEnding { number: SessionNumber(number), pace: Pace::AtOnce };
     let unknown = Exit::Unknown(UnknownExit::HolderDied);
-    let [(_, taken), _, _, _, (_, round), _, (_, left)] = crate::golden::role_examples();
-    let [(_, legacy), (_, burial)] = crate::golden::last_examples();
-    let [(_, snapshot), _, (_, restore)] = crate::golden::snapshot_examples();
+    let [(_, taken), _, _, _, _, (_, round), _, (_, left)] = crate::golden::role_examples();
+    let [
+        (_, snapshot),
+        _,
+        (_, kept),
+        (_, wish),
+        (_, unchanged),
+        (_, missed),
+        _,
+        (_, dropped),
+        (_, removed),
+        (_, restore),
+        (_, awaited),
+        (_, restored),
+        _,
+    ] = crate::golden::snapshot_examples();
+    let [(_, rest), (_, no_rest), (_, legacy), (_, burial)] = crate::golden::last_examples();
+    let [_, (_, checkpoint)] = crate::golden::checkpoint_examples();
     let life = Life::of(BOB, "bob")
         .then(left)
         .then(taken)
@@ -148,9 +167,20 @@ fn of_a_command() -> Vec<Event> {
         .then(AgentEvent::Held(hold))
         .then(AgentEvent::Rehomed { node: NodeId(9) })
         .then(AgentEvent::Summarised { summary: "so far".into() })
+        .then(no_rest)
+        .then(rest)
         .then(legacy)
         .then(snapshot)
+        .then(kept)
+        .then(unchanged)
+        .then(missed)
         .then(restore)
+        .then(restored)
+        .then(awaited)
+        .then(dropped)
+        .then(removed)
+        .then(wish)
+        .then(checkpoint)
         .then(burial)
         .then(ending(2));
     life.events

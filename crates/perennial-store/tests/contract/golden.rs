@@ -9,14 +9,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use perennial_core::checkpoint::{CheckpointCause, CheckpointEvent, CheckpointTaken};
 use perennial_core::context::{Sample, Source, Threshold};
 use perennial_core::conversation::{ConversationId, Followed, Opening, Turn};
 use perennial_core::entity::Entity;
 use perennial_core::event::{AgentEvent, Birth, ClaimEvent, Event, Move, NodeEvent, What};
 use perennial_core::exit::{Exit, UnknownExit};
 use perennial_core::hold::{HeldFor, Hold};
-use perennial_core::id::{BootId, Epoch, JobId, MessageId, PostId, SessionNumber};
+use perennial_core::id::{BootId, Epoch, JobId, MessageId, PostId, SessionNumber, TaskId};
 use perennial_core::job::{JobCommand, JobEnd, JobEvent, Purpose};
+use perennial_core::keeping::MissCause;
 use perennial_core::launch::{Host, Launch, Options, TmuxPlace};
 use perennial_core::legacy::LegacyKind;
 use perennial_core::message::{
@@ -26,18 +28,24 @@ use perennial_core::message::{
 use perennial_core::name::{Name, NameKey};
 use perennial_core::post::{Author, PostEvent};
 use perennial_core::reason::{Evidence, Finding, Reason, Show, Verb, Witness};
+use perennial_core::rest::RestEvent;
 use perennial_core::restart::{History, Restart, Tally};
 use perennial_core::role::{Holder, Mandate, RoleEvent, RoleTerms, Span, Vacancy, Verify};
 use perennial_core::session::{Pace, Process};
 use perennial_core::settings::{NewParent, Place, Settings, VariableChange};
-use perennial_core::snapshot::{SnapshotCause, SnapshotEvent, SnapshotFiles, SnapshotTaken};
+use perennial_core::snapshot::{
+    DropCause, RestoreBegun, RestoreEnded, RestoreOutcome, RestoreRun, SnapshotCause,
+    SnapshotEvent, SnapshotFiles, SnapshotMissed, SnapshotTaken, SnapshotWanted,
+};
 use perennial_core::state::{Cause, State};
-use perennial_core::text::Fingerprint;
+use perennial_core::succession::Afresh;
+use perennial_core::text::{Fingerprint, Text};
 use perennial_core::time::Time;
-use perennial_core::work::WorkPhase;
+use perennial_core::work::{Indicator, WorkEvent, WorkPhase};
 use perennial_store::{stored, text};
 
 use crate::events::*;
+use crate::golden_handoffs;
 use crate::golden_signals;
 
 const NUMBER: SessionNumber = SessionNumber(3);
@@ -49,7 +57,7 @@ fn examples() -> Vec<(&'static str, AgentOrNode)> {
     let tally = Tally::ByFirstRule;
     let ended_as = |exit, is_clean| {
         let tally = tally.clone();
-        Agent(AgentEvent::SessionEnded { number: NUMBER, exit, is_clean, tally })
+        Agent(AgentEvent::SessionEnded { number: NUMBER, exit, is_clean, tally, asked: None })
     };
     let ended = |exit| ended_as(exit, false);
     let unknown = |why| ended(Exit::Unknown(why));
@@ -67,6 +75,7 @@ fn examples() -> Vec<(&'static str, AgentOrNode)> {
         ("moved-lead", movement(Witness::Lead(BOB), Finding::TimeCame, None)),
         ("moved-harness", movement(Witness::Harness, Finding::NotStarted("ENOENT".into()), None)),
         ("moved-shown", movement(Witness::Harness, Finding::Shown(Show::Question), None)),
+        ("moved-fresh", movement(Witness::Operator, Finding::AskedFresh(Verb::Wake), None)),
         ("moved-agent", movement(Witness::Agent(ADA), Finding::Asked(Verb::Stop), None)),
         ("moved-operator", movement(Witness::Operator, Finding::Unreadable("x".into()), None)),
         ("moved-daemon", movement(Witness::Daemon, Finding::BootChanged, None)),
@@ -85,6 +94,7 @@ fn examples() -> Vec<(&'static str, AgentOrNode)> {
         ),
         ("session-ended", ended(Exit::Code(-1))),
         ("session-ended-well", ended_as(Exit::Code(1), true)),
+        ("session-ended-asked", Agent(ended_asked())),
         ("session-ended-signal", ended(Exit::KillSignal(15))),
         ("session-ended-unknown", unknown(UnknownExit::HolderDied)),
         ("renamed", Agent(AgentEvent::Renamed { name: "Bob-2".parse().unwrap() })),
@@ -107,8 +117,20 @@ fn examples() -> Vec<(&'static str, AgentOrNode)> {
     examples.extend(policy_examples().map(|(name, event)| (name, Agent(event))));
     examples.extend(role_examples().map(|(name, event)| (name, Agent(event))));
     examples.extend(snapshot_examples().map(|(name, event)| (name, Agent(event))));
+    examples.extend(golden_handoffs::examples().map(|(name, event)| (name, Agent(event))));
+    examples.extend(checkpoint_examples().map(|(name, event)| (name, Agent(event))));
     examples.extend(last_examples().map(|(name, event)| (name, Agent(event))));
     examples
+}
+
+fn ended_asked() -> AgentEvent {
+    AgentEvent::SessionEnded {
+        number: NUMBER,
+        exit: Exit::KillSignal(2),
+        is_clean: false,
+        tally: Tally::ByFirstRule,
+        asked: Some(Reason::Stopped),
+    }
 }
 
 pub fn recordings_pruned() -> NodeEvent {
@@ -123,7 +145,7 @@ pub fn agent_cleaned() -> NodeEvent {
 }
 
 /// An agent takes a role and leaves it.
-pub fn role_examples() -> [(&'static str, AgentEvent); 7] {
+pub fn role_examples() -> [(&'static str, AgentEvent); 8] {
     let evidence = asked(Verb::Transfer, 12);
     let terms = RoleTerms {
         mandate: Mandate::Path("mandates/architect.txt".into()),
@@ -134,6 +156,8 @@ pub fn role_examples() -> [(&'static str, AgentEvent); 7] {
         every: None,
         is_declared: true,
         verify: Verify::Word,
+        cycle: None,
+        handoff_at: None,
     };
     let trusted = RoleTerms { verify: Verify::Trust, ..terms.clone() };
     let patrol = RoleTerms { every: Some(Duration::from_secs(1800)), ..terms.clone() };
@@ -148,6 +172,7 @@ pub fn role_examples() -> [(&'static str, AgentEvent); 7] {
         ("took-role", taken(terms, Some(BOB))),
         ("took-role-rounds", taken(patrol, None)),
         ("took-role-trusted", taken(trusted, None)),
+        ("took-role-cycled", taken(golden_handoffs::cycled(), None)),
         ("took-role-as-it-is", taken(crew, None)),
         ("round-passed", AgentEvent::RoundPassed { round: 3 }),
         ("took-role-undeclared", taken(RoleTerms::default(), None)),
@@ -156,7 +181,7 @@ pub fn role_examples() -> [(&'static str, AgentEvent); 7] {
 }
 
 /// A snapshot with everything in it, the smallest one, and a restore.
-pub fn snapshot_examples() -> [(&'static str, AgentEvent); 3] {
+pub fn snapshot_examples() -> [(&'static str, AgentEvent); 13] {
     let of = |event| AgentEvent::Snapshot(Box::new(event));
     let files = SnapshotFiles {
         store: "web-0123456789ab.git".into(),
@@ -179,26 +204,77 @@ pub fn snapshot_examples() -> [(&'static str, AgentEvent); 3] {
         ..files.clone()
     };
     let evidence = asked(Verb::Snapshot, 12);
-    let taken = |number, why, files| {
-        of(SnapshotEvent::Taken(SnapshotTaken { number, why, files, evidence: evidence.clone() }))
+    let taken = |number, why, wish, files| {
+        let evidence = evidence.clone();
+        of(SnapshotEvent::Taken(SnapshotTaken { number, why, wish, files, evidence }))
     };
-    let restore = SnapshotEvent::RestoreBegun {
-        number: 1,
-        present: 2,
-        with_index: true,
-        evidence: evidence.clone(),
+    let wanted = SnapshotEvent::Wanted(SnapshotWanted {
+        wish: 4,
+        why: SnapshotCause::PlannedEnd,
+        dir: "/home/me/web".into(),
+        until: Time(2_000_012),
+    });
+    let why = SnapshotCause::Crash;
+    let unchanged = SnapshotEvent::Unchanged { wish: 4, why, number: 2 };
+    let missed = |wish, cause, told: &str| {
+        of(SnapshotEvent::Missed(SnapshotMissed { wish, why, cause, told: told.into() }))
     };
+    let begun = |run| {
+        let (number, present, with_index, evidence) = (1, 2, true, evidence.clone());
+        of(SnapshotEvent::RestoreBegun(RestoreBegun { number, present, with_index, run, evidence }))
+    };
+    let run = RestoreRun { restore: 1, work_tree: "/home/me/web".into() };
+    let ended = |failed: Option<&str>, left: &[&str]| {
+        let (failed, listed) = (failed.map(str::to_owned), left.iter().map(|it| (*it).into()));
+        let (written, removed, indexes, left) = (3, 1, 1, left.len() as u64);
+        let listed = listed.collect();
+        let outcome = RestoreOutcome { written, removed, indexes, failed, left, listed };
+        of(SnapshotEvent::RestoreEnded(RestoreEnded { restore: 1, number: 1, present: 2, outcome }))
+    };
+    let dropped = SnapshotEvent::Dropped { numbers: vec![1, 2], why: DropCause::Age };
+    let removed = SnapshotEvent::Removed { numbers: vec![1, 2], bytes: 35_000 };
     [
-        ("snapshot-taken", taken(2, SnapshotCause::BeforeRestore, files)),
-        ("snapshot-taken-least", taken(1, SnapshotCause::Asked, least)),
-        ("restore-begun", of(restore)),
+        ("snapshot-taken", taken(2, SnapshotCause::BeforeRestore, None, files.clone())),
+        ("snapshot-taken-least", taken(1, SnapshotCause::Asked, None, least)),
+        ("snapshot-taken-wanted", taken(3, SnapshotCause::PlannedEnd, Some(4), files)),
+        ("snapshot-wanted", of(wanted)),
+        ("snapshot-unchanged", of(unchanged)),
+        ("snapshot-missed", missed(5, MissCause::Failed, "/home/me/web/x: permission denied")),
+        ("snapshot-missed-least", missed(6, MissCause::TookTooLong, "")),
+        ("snapshots-dropped", of(dropped)),
+        ("snapshots-removed", of(removed)),
+        ("restore-begun", begun(None)),
+        ("restore-begun-awaited", begun(Some(run))),
+        ("restore-ended", ended(None, &[])),
+        ("restore-ended-early", ended(Some("the disk is full"), &["a.txt"])),
     ]
 }
 
+/// A checkpoint with everything in it, and the smallest one.
+pub fn checkpoint_examples() -> [(&'static str, AgentEvent); 2] {
+    let least = CheckpointTaken {
+        number: 1,
+        why: CheckpointCause::Crash,
+        session: NUMBER,
+        phase: WorkPhase::Implementation,
+        summary: "last edited “notes”".into(),
+        text: Text { head: String::new(), ..text::body("{}").text },
+        snapshot: None,
+        evidence: asked(Verb::Checkpoint, 12),
+    };
+    let why = CheckpointCause::AskedByAgent;
+    let whole = CheckpointTaken { number: 2, why, snapshot: Some(3), ..least.clone() };
+    let of = |taken| AgentEvent::Checkpoint(Box::new(CheckpointEvent::Taken(taken)));
+    [("checkpoint-taken-least", of(least)), ("checkpoint-taken", of(whole))]
+}
+
 /// An agent leaves a text, and wants to be buried.
-pub fn last_examples() -> [(&'static str, AgentEvent); 2] {
+pub fn last_examples() -> [(&'static str, AgentEvent); 4] {
     let text = text::body("what I learnt").text;
+    let earned = RestEvent::Earned { task: TaskId(11), title: "say \"hi\"".to_owned() };
     [
+        ("rest-earned", AgentEvent::Rest(Box::new(earned))),
+        ("rest-taken-back", AgentEvent::Rest(Box::new(RestEvent::TakenBack))),
         ("legacy-left", AgentEvent::LegacyLeft { kind: LegacyKind::Blog, text }),
         ("burial-asked", AgentEvent::BurialAsked { evidence: asked(Verb::Bury, 12) }),
     ]
@@ -248,6 +324,7 @@ fn policy_examples() -> [(&'static str, AgentEvent); 9] {
                 exit,
                 is_clean: false,
                 tally: Tally::Becomes(history),
+                asked: None,
             },
         ),
         ("put-off", put_off(Some(Time(u64::MAX)), Duration::ZERO)),
@@ -285,7 +362,7 @@ pub fn settings_changed(evidence: Evidence) -> AgentEvent {
 }
 
 /// What a harness brings into the journal.
-fn harness_examples() -> [(&'static str, AgentEvent); 10] {
+fn harness_examples() -> [(&'static str, AgentEvent); 12] {
     let number = NUMBER;
     let wanted = |opening| AgentEvent::SessionWanted { number, opening };
     let sample =
@@ -307,13 +384,31 @@ fn harness_examples() -> [(&'static str, AgentEvent); 10] {
             "session-wanted-stopped",
             wanted(Opening::Resume { conversation: conversation(), turn: Turn::Stopped }),
         ),
+        (
+            "session-wanted-anew",
+            wanted(Opening::Anew {
+                conversation: conversation(),
+                turn: Turn::Open,
+                why: Afresh::Asked,
+            }),
+        ),
         ("session-progressed", AgentEvent::SessionProgressed { number }),
         ("conversation-followed", followed),
         ("window-began", AgentEvent::WindowBegan { number }),
         ("clock-passed", AgentEvent::ClockPassed { number, threshold, sample }),
         ("clock-told", AgentEvent::ClockTold { number, threshold: Threshold::Half }),
         ("phase-reported", AgentEvent::PhaseReported { phase: WorkPhase::Testing }),
+        ("phase-found", phase_found(number)),
     ]
+}
+
+pub fn phase_found(number: SessionNumber) -> AgentEvent {
+    AgentEvent::Work(Box::new(WorkEvent::PhaseFound {
+        number,
+        phase: WorkPhase::Implementation,
+        indicator: Indicator::FileEdited,
+        seen_at: Time(20),
+    }))
 }
 
 fn conversation() -> ConversationId {
@@ -450,7 +545,7 @@ fn messages_jobs_and_claims() -> Vec<(&'static str, What)> {
         (
             "message-recorded",
             recorded(Content::Typed {
-                text: text::body("go on").text,
+                text: Box::new(text::body("go on").text),
                 fingerprint: Fingerprint([7; 32]),
                 after_turn: true,
             }),
@@ -461,6 +556,7 @@ fn messages_jobs_and_claims() -> Vec<(&'static str, What)> {
         ),
         ("message-recorded-reminder", recorded(Content::Reminder { calls: 40, sample: None })),
         ("message-recorded-round", recorded(Content::Round { role: "Patrol".into(), number: 3 })),
+        ("message-recorded-handoff", recorded(Content::Handoff { number: NUMBER })),
         ("message-offered", offered(None, Duration::ZERO)),
         ("message-offered-behind", offered(None, Duration::from_secs(3600))),
         ("message-offered-list", listed),
@@ -531,6 +627,7 @@ fn mail() -> Vec<(&'static str, What)> {
         };
         What::Job(JobId(8), JobEvent::Wanted { node, purpose, command })
     };
+    let of_handoff = Mail { kind: MailKind::OfHandoff { agent: BOB }, ..returned.clone() };
     let of_child = Mail { eldest_ancestor: Some(ADA), role: None, ..letter.clone() };
     vec![
         (
@@ -538,6 +635,7 @@ fn mail() -> Vec<(&'static str, What)> {
             recorded(Mailbox::Operator, Sender::Agent(ADA), of_child),
         ),
         ("message-recorded-mail", recorded(role, Sender::Agent(ADA), letter)),
+        ("message-recorded-mail-of-handoff", recorded(ADA.into(), Sender::Perennial, of_handoff)),
         ("message-recorded-mail-back", recorded(Mailbox::Operator, Sender::Perennial, returned)),
         ("job-wanted-mail", job(wrote(""))),
         ("job-wanted-mail-urgent", job(wrote("urgent"))),

@@ -30,7 +30,11 @@ fn fill(journal: &dyn Store, sessions: u32) {
     let ended = |agent, number, at| {
         let (exit, tally) = (Exit::Code(0), Tally::ByFirstRule);
         let number = SessionNumber(number);
-        of_agent(agent, at, AgentEvent::SessionEnded { number, exit, is_clean: true, tally })
+        of_agent(
+            agent,
+            at,
+            AgentEvent::SessionEnded { number, exit, is_clean: true, tally, asked: None },
+        )
     };
     let mut events = vec![hatched(BOB, "bob"), wanted(BOB, 1), taken(BOB, 20), ended(BOB, 1, 30)];
     events.push(of_agent(

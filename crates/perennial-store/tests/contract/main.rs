@@ -7,6 +7,7 @@ mod events;
 mod everywhere;
 mod form;
 mod golden;
+mod golden_handoffs;
 mod golden_signals;
 mod graph;
 mod kill;

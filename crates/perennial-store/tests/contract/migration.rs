@@ -9,6 +9,7 @@ use perennial_core::conversation::Opening;
 use perennial_core::launch::Options;
 use perennial_core::state::State;
 use perennial_core::time::Time;
+use perennial_core::work::WorkPhase;
 use perennial_store::{Journal, Latest, Seq, SqliteJournal, load};
 use rusqlite::Connection;
 
@@ -45,7 +46,7 @@ fn a_first_journal_is_read_as_it_was_meant() {
     for agent in loaded.fleet.agents() {
         assert_eq!(agent.launch.options, Options::default());
         assert_eq!(agent.session.as_ref().unwrap().opening, Opening::Bare);
-        assert_eq!((&agent.conversations, agent.work_phase), (&None, None));
+        assert_eq!((&agent.conversations, agent.work.phase), (&None, WorkPhase::Investigation));
     }
 }
 

@@ -4,15 +4,16 @@ use std::sync::Arc;
 
 use perennial_core::event::{AgentEvent, Event};
 use perennial_core::exit::Exit;
-use perennial_core::id::SessionNumber;
+use perennial_core::id::{SessionNumber, SignalId};
 use perennial_core::message::Mailbox;
-use perennial_core::reason::Verb;
+use perennial_core::reason::{Reason, Verb};
 use perennial_core::restart::Tally;
-use perennial_core::signal::SignalKind;
+use perennial_core::session::Pace;
+use perennial_core::signal::{Emitted, SignalKind};
 use perennial_core::state::{Cause, State};
 use perennial_core::time::Time;
 use perennial_store::{
-    MemoryJournal, Seq, SignalOrigin, SignalPlace, SignalQuery, SignalRow, Store,
+    IdsOf, MemoryJournal, Seq, SignalOrigin, SignalPlace, SignalQuery, SignalRow, Store,
 };
 use rusqlite::Connection;
 
@@ -21,12 +22,14 @@ use crate::golden_signals::sent;
 
 /// A session begins and crashes, the next one is stopped; in between somebody sends a signal.
 fn lived(journal: &dyn Store) {
-    let ended = AgentEvent::SessionEnded {
-        number: SessionNumber(1),
+    let ended = |number, asked| AgentEvent::SessionEnded {
+        number: SessionNumber(number),
         exit: Exit::Code(3),
         is_clean: false,
         tally: Tally::ByFirstRule,
+        asked,
     };
+    let ending = AgentEvent::SessionEnding { number: SessionNumber(2), pace: Pace::Graceful };
     let crashed = moved(ADA, 5, Cause::EndedCrashed, State::Crashed, asked(Verb::Stop, 5));
     let stopped = moved(ADA, 9, Cause::Stop, State::Sleeping, asked(Verb::Stop, 9));
     let working = moved(ADA, 3, Cause::Announced, State::Working, asked(Verb::Stop, 3));
@@ -38,10 +41,11 @@ fn lived(journal: &dyn Store) {
     for (version, events) in [
         (0, vec![hatched(ADA, "ada"), wanted(ADA, 1)]),
         (2, vec![working]),
-        (3, vec![of_agent(ADA, 5, ended), crashed]),
+        (3, vec![of_agent(ADA, 5, ended(1, None)), crashed]),
         (0, vec![signal]),
         (5, vec![of_agent(ADA, 7, again)]),
-        (6, vec![stopped]),
+        (6, vec![stopped, of_agent(ADA, 9, ending)]),
+        (8, vec![of_agent(ADA, 12, ended(2, Some(Reason::Stopped)))]),
     ] {
         append(journal, batch(vec![(version, events)])).expect("appended");
     }
@@ -66,9 +70,19 @@ fn check(journal: &dyn Store) -> Vec<SignalRow> {
             SignalKind::AgentTerminated,
         ]
     );
-    let of_crash =
-        SignalOrigin::Emitted { agent: ADA, session: Some(SessionNumber(1)), exit_reason: None };
+    let of_crash = SignalOrigin::Emitted {
+        agent: ADA,
+        session: Some(SessionNumber(1)),
+        says: Emitted::Nothing,
+    };
     assert_eq!(all[1].origin, of_crash);
+    // The session was asked to end some time before it did.
+    let of_stop = SignalOrigin::Emitted {
+        agent: ADA,
+        session: Some(SessionNumber(2)),
+        says: Emitted::Ended("stopped"),
+    };
+    assert_eq!((&all[4].origin, all[4].at), (&of_stop, Time(12)));
     let mut reversed = read(journal, &[], SignalPlace::Before(None));
     reversed.reverse();
     assert_eq!(reversed, all);
@@ -103,4 +117,24 @@ fn made_again_from_the_journal_the_index_is_the_same() {
     drop(connection);
     let journal = open(directory.path());
     assert_eq!(read(&journal, &[], SignalPlace::After(Seq(0))), before);
+}
+
+/// An id is found by its end, whatever it is of.
+#[test]
+fn ids_are_found_by_their_ends() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let file = perennial_store::SqliteJournal::open(&dir.path().join("journal.db")).expect("new");
+    let memory = MemoryJournal::new();
+    for journal in [&file as &dyn Store, &memory] {
+        lived(journal);
+        let all = read(journal, &[], SignalPlace::After(Seq(0)));
+        for row in &all {
+            let id = row.id.to_string();
+            let end = SignalId::end_of(&id[id.len() - 10..]).expect("an end");
+            let found = journal.ids_ending(IdsOf::Signals, end, 10).expect("readable");
+            assert_eq!(found, [row.id.0]);
+            // It is no task's.
+            assert!(journal.ids_ending(IdsOf::Tasks, end, 10).expect("readable").is_empty());
+        }
+    }
 }

@@ -317,8 +317,8 @@ fn snapshots_survive_in_the_file_and_are_used() {
     let journal = open(directory.path());
     let SnapshotSet { covers, snapshots, .. } = journal.snapshots().unwrap();
     assert!(covers > Seq(5) && covers < journal.head().0);
-    // The node, two agents, and the notice that one of them is to get.
-    assert_eq!(snapshots.len(), 4);
+    // The node, two agents, the notice that one of them is to get, and what the operator is told of its window.
+    assert_eq!(snapshots.len(), 5);
     assert_eq!(load(&journal, NodeId::HOME).unwrap().fleet, fleet);
     drop(journal);
 

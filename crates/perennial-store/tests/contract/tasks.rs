@@ -3,16 +3,17 @@
 use std::time::Duration;
 
 use perennial_core::event::{Event, What};
-use perennial_core::id::{JobId, MessageId, TaskId};
+use perennial_core::id::{JobId, MessageId, SessionNumber, TaskId};
 use perennial_core::job::{JobCommand, JobEnd, JobEvent, Purpose};
 use perennial_core::message::{Content, Mail, MailKind, Mailbox, MessageEvent, Priority, Sender};
 use perennial_core::name::Name;
+use perennial_core::state::Cause;
 use perennial_core::task::{
     BlockedOn, Brief, CheckSpec, Estimate, Queue, Step, TaskEvent, Verifier,
 };
 use perennial_core::text::{Digest, Text};
 use perennial_core::time::Time;
-use perennial_store::{Store, TaskQuery, recall_task, text};
+use perennial_store::{IdsOf, Store, TaskQuery, recall_task, text};
 
 use crate::events::{ADA, BOB, append, batch};
 
@@ -127,17 +128,40 @@ pub fn examples() -> Vec<(&'static str, What)> {
         queue: queue.clone(),
         to: to.clone(),
         message,
+        again_at: Some(Time(1_700_000_000_000_000)),
+    };
+    // As an earlier form has it.
+    let left_before = TaskEvent::Left {
+        agent,
+        name: Some(name("bob")),
+        queue: queue.clone(),
+        to: to.clone(),
+        message,
+        again_at: None,
     };
     let text = text::body("a note").text;
     let others = vec![
         ("task-queued", task(TaskEvent::Queued { by, queue: queue.clone() })),
-        ("task-taken", task(TaskEvent::Taken { by, agent, spent: Some(9) })),
+        ("task-taken", task(TaskEvent::Taken { by, agent, spent: Some(9), session: None })),
+        (
+            "task-taken-session",
+            task(TaskEvent::Taken { by, agent, spent: None, session: Some(SessionNumber(3)) }),
+        ),
+        (
+            "task-continued",
+            task(TaskEvent::Continued {
+                agent,
+                session: SessionNumber(4),
+                cause: Some(Cause::Retry),
+            }),
+        ),
         ("task-noted", task(TaskEvent::Noted { by, text })),
         ("task-stepped", task(TaskEvent::Stepped { by, step: 2, text: None, is_done: true })),
         (
             "task-blocked",
             task(TaskEvent::Blocked { by, on: BlockedOn::Outside, reason: reason.clone() }),
         ),
+        ("task-counted", task(TaskEvent::Counted { agent, spent: 1500, added: 300 })),
         ("task-claimed", task(TaskEvent::Claimed { by, reason: reason.clone(), spent: None })),
         (
             "task-returned",
@@ -146,8 +170,13 @@ pub fn examples() -> Vec<(&'static str, What)> {
         ("task-reopened", task(TaskEvent::Reopened { by, queue, reason: reason.clone() })),
         ("task-split", task(TaskEvent::Split { by, into: vec![TaskId(12), TaskId(13)] })),
         ("task-dropped", task(TaskEvent::Dropped { by, reason })),
-        ("task-left", task(left)),
-        ("task-raised", task(TaskEvent::Raised { to, message })),
+        ("task-left-again", task(left)),
+        ("task-left", task(left_before)),
+        (
+            "task-raised-again",
+            task(TaskEvent::Raised { to: to.clone(), message, again_at: Some(Time(7)) }),
+        ),
+        ("task-raised", task(TaskEvent::Raised { to, message, again_at: None })),
         ("message-recorded-mail-of-task", letter()),
     ];
     [added(), checks(), others].concat()
@@ -160,7 +189,7 @@ pub fn are_found(journal: &dyn Store) {
         brief: Box::new(brief(project, queue)),
     };
     let verified = TaskEvent::Verified { by: Verifier::Operator, agent: Some(BOB) };
-    let taken = TaskEvent::Taken { by: Sender::Person, agent: BOB, spent: None };
+    let taken = TaskEvent::Taken { by: Sender::Person, agent: BOB, spent: None, session: None };
     let role = || Queue::Role(name("Keeper"));
     for (id, events) in [
         (1, vec![added("/p", Queue::Nobody), taken.clone(), verified.clone()]),
@@ -193,4 +222,10 @@ pub fn are_found(journal: &dyn Store) {
     let task = recall_task(journal, TaskId(4)).expect("read").expect("on record");
     assert_eq!((task.worker, task.is_over()), (Some(BOB), true));
     assert_eq!(recall_task(journal, TaskId(5)).expect("read"), None);
+    let end = |text: &str| TaskId::end_of(text).expect("an end");
+    let ending = |text, limit| journal.ids_ending(IdsOf::Tasks, end(text), limit).expect("read");
+    assert_eq!(ending("00000004", 9), [4]);
+    assert_eq!(ending("tsk_00000000000000004", 9), [4]);
+    assert!(ending("00000005", 9).is_empty());
+    assert!(journal.ids_ending(IdsOf::Messages, end("00000004"), 9).expect("read").is_empty());
 }

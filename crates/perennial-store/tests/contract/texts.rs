@@ -34,7 +34,7 @@ fn of_job(event: JobEvent) -> Event {
 
 fn recorded() -> Event {
     let content = Content::Typed {
-        text: text::body("run the tests").text,
+        text: Box::new(text::body("run the tests").text),
         fingerprint: Fingerprint([1; 32]),
         after_turn: false,
     };

@@ -36,10 +36,27 @@ pub fn read(text: &str) -> Vec<Item> {
     top.into_iter().map(task).collect()
 }
 
+/// How many items of lists have no box, and so are no tasks.
+pub fn without_box(text: &str) -> usize {
+    let is_without = |rest: &&str| !rest.is_empty() && !rest.starts_with('[');
+    text.lines().filter_map(behind_mark).filter(is_without).count()
+}
+
+/// What stands behind the mark of a list's item: `-`, `*`, `+`, `1.` or `1)`, and a blank.
+fn behind_mark(line: &str) -> Option<&str> {
+    let line = line.trim_start();
+    let numbered = || {
+        let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
+        (rest.len() < line.len()).then(|| rest.strip_prefix(['.', ')'])).flatten()
+    };
+    let rest = line.strip_prefix(['-', '*', '+']).or_else(numbered)?;
+    rest.starts_with([' ', '\t', '[']).then(|| rest.trim_start())
+}
+
 fn item(line: &str) -> Option<Line> {
     let depth = line.chars().take_while(|c| *c == ' ').count()
         + 4 * line.chars().take_while(|c| *c == '\t').count();
-    let rest = line.trim_start().strip_prefix(['-', '*', '+'])?.trim_start();
+    let rest = behind_mark(line)?;
     let (done, rest) = match (rest.strip_prefix("[ ]"), rest.get(..3)) {
         (Some(rest), _) => (false, rest),
         (None, Some("[x]" | "[X]")) => (true, &rest[3..]),
@@ -90,10 +107,8 @@ fn write(
     for (step, done) in &item.steps {
         text.push_str(&format!("{indent}  - [{}] {step}\n", mark(*done)));
     }
-    // A task whose parts lead back to it would never end.
-    if depth < 16 {
-        parts(id).iter().for_each(|part| write(text, part, parts, depth + 1));
-    }
+    // It ends: a part is added after the whole, so that none leads back to it.
+    parts(id).iter().for_each(|part| write(text, part, parts, depth + 1));
 }
 
 #[cfg(test)]
@@ -102,6 +117,14 @@ mod tests {
 
     const LIST: &str = "# Release\n\n- [ ] ship it\n  - [x] tag\n  - [ ] announce\n* [x] write notes\n\
                         - [ ] port\n    - [ ] parser\n        - [ ] lexer\n    - [ ] printer\nnot an item\n- [ ]\n";
+
+    #[test]
+    fn numbered_items_are_items_and_those_without_a_box_are_counted() {
+        let text = "1. [ ] first\n2) [x] second\n- third\n---\n**bold**\n3.5 is no item\n- [ ]\n";
+        let titles: Vec<String> = read(text).into_iter().map(|item| item.title).collect();
+        assert_eq!(titles, ["first", "second"]);
+        assert_eq!(without_box(text), 1);
+    }
 
     #[test]
     fn nested_items_are_steps_or_parts() {

@@ -20,7 +20,7 @@ pub struct Confirmation {
 
 /// No answer is longer.
 const LONGEST: u64 = 100;
-/// So many names are told in a question.
+/// At most this many names are listed in a question.
 const NAMES: usize = 8;
 
 impl Confirmation {

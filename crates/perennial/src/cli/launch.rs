@@ -176,6 +176,14 @@ pub fn directory(dir: Option<&Path>) -> Result<String, Failure> {
         .map_err(|dir| problems::directory_not_unicode(&dir.to_string_lossy()).into())
 }
 
+/// The same, of one that is there: whose project is looked up.
+pub fn existing_directory(dir: Option<&Path>) -> Result<String, Failure> {
+    match dir.map(|dir| (dir, dir.canonicalize())) {
+        Some((dir, Err(error))) => Err(problems::no_such_directory(dir, &error).into()),
+        Some((_, Ok(_))) | None => directory(dir),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -8,6 +8,7 @@
 pub mod archive;
 mod arrival;
 mod checklist;
+mod command_line;
 mod commands;
 mod completion;
 mod confirm;
@@ -24,6 +25,7 @@ mod own_session;
 mod pager;
 mod pattern;
 mod person;
+mod phase;
 mod piped;
 pub mod problems;
 mod progress;
@@ -106,6 +108,7 @@ enum Verb {
     Stop(stop::Args),
     Wake(wake::Args),
     Restart(restart::Args),
+    Handoff(handoff::Args),
     Set(set::Args),
     Rename(rename::Args),
     #[command(visible_alias = "rm")]
@@ -120,22 +123,26 @@ enum Verb {
     Loops(loops::Args),
     Role(role::Args),
     Legacy(legacy::Args),
+    Graph(graph::Args),
     Report(report::Args),
     Prime(prime::Args),
+    Briefing(briefing::Args),
+    Handoffs(handoffs::Args),
+    Checkpoint(checkpoint::Args),
+    Checkpoints(checkpoints::Args),
+    Snapshot(snapshot::Args),
     Tokens(tokens::Args),
     Doctor(doctor::Args),
     Paths(paths::Args),
     Config(config::Args),
     Service(service::Args),
-    Snapshot(snapshot::Args),
     Prune(prune::Args),
+    Clean(clean::Args),
     Init(init::Args),
     Export(export::Args),
     Import(import::Args),
     Demo(demo::Args),
     Completions(completions::Args),
-    Clean(clean::Args),
-    Graph(graph::Args),
     #[command(hide = true)]
     Complete(complete::Args),
     #[command(hide = true)]
@@ -249,6 +256,7 @@ impl Verb {
             Verb::Stop(args) => stop::run(args, context),
             Verb::Wake(args) => wake::run(&args, context),
             Verb::Restart(args) => restart::run(&args, context),
+            Verb::Handoff(args) => handoff::run(&args, context),
             Verb::Set(args) => set::run(args, context),
             Verb::Rename(args) => rename::run(args, context),
             Verb::Bury(args) => bury::run(args, context),
@@ -264,11 +272,15 @@ impl Verb {
             Verb::Legacy(args) => legacy::run(args, context),
             Verb::Report(args) => report::run(args, context),
             Verb::Prime(args) => prime::run(args, context),
+            Verb::Briefing(args) => briefing::run(args, context),
+            Verb::Handoffs(args) => handoffs::run(&args, context),
             Verb::Tokens(args) => tokens::run(&args, context),
             Verb::Doctor(args) => doctor::run(&args, context),
             Verb::Paths(args) => paths::run(&args, context),
             Verb::Config(args) => config::run(&args, context),
             Verb::Service(args) => service::run(&args, context),
+            Verb::Checkpoint(args) => checkpoint::run(args, context),
+            Verb::Checkpoints(args) => checkpoints::run(args, context),
             Verb::Snapshot(args) => snapshot::run(args, context),
             Verb::Prune(args) => prune::run(args, context),
             Verb::Init(args) => init::run(&args, context),

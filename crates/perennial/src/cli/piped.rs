@@ -9,8 +9,8 @@ use std::os::fd::AsFd;
 use std::path::Path;
 use std::time::Duration;
 
-use perennial_api::Agent;
 use perennial_api::request::{Attach, Mode};
+use perennial_api::{Agent, Client};
 use perennial_engine::host::attach::{Attachment, News, SessionExit};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::FileType;
@@ -19,8 +19,11 @@ use super::context::Context;
 use super::failure::Failure;
 use super::next_session::{self, Then};
 use super::problems;
+use super::render::roster::{name, reason};
+use super::render::time::LocalTime;
 use super::stay::{self, Over, Stay};
 use super::terminal::USUAL_SIZE;
+use super::terminal::aside::Aside;
 use super::terminal::caught::{Caught, Signalled};
 use super::terminal::visit::{ended, write_out};
 
@@ -61,14 +64,19 @@ pub fn passes_input() -> bool {
     })
 }
 
-/// Passes output and input until the program ends for good, or somebody ends us.
-pub fn pass(agent: &Agent, context: &Context) -> Result<Stay, Failure> {
+/// Passes output and input until the program ends for good, or somebody ends us; whether a session of it was visited.
+pub fn pass(agent: &Agent, context: &Context) -> Result<(Stay, bool), Failure> {
     let caught = Caught::begin().map_err(|error| problems::terminal_unusable(&error))?;
     let mut input = passes_input().then(Input::default);
     let (mut seen, mut exit) = (0, None);
     loop {
         let mut was_attached = false;
-        if let Some(attachment) = attach(agent, input.is_some(), context)? {
+        let (whom, is_typing, client) = (agent.clone(), input.is_some(), context.client.clone());
+        let entered = match during(&caught, move || attach(&whom, is_typing, &client))? {
+            Ok(entered) => entered?,
+            Err(stay) => return Ok((stay, seen > 0)),
+        };
+        if let Some(attachment) = entered {
             let session = attachment.session();
             if seen > 0 {
                 print_missed(agent, seen + 1..session, context)?;
@@ -77,26 +85,61 @@ pub fn pass(agent: &Agent, context: &Context) -> Result<Stay, Failure> {
             let mut pipes = Pipes { attachment, caught: &caught, input, is_taken, is_after_return };
             exit = match pipes.run()? {
                 Passed::Ended(exit) => exit,
-                Passed::Told(signal) => {
-                    let by = crate::kill_signal::name(signal);
-                    return Ok(Stay::Cut(format!("detached by {by}")));
-                }
-                Passed::Lost(why) => return Ok(Stay::Cut(why)),
+                Passed::Told(signal) => return Ok((told(signal), true)),
+                Passed::Lost(why) => return Ok((Stay::Cut(why), true)),
             };
             (seen, input, was_attached) = (pipes.attachment.session(), pipes.input, true);
         }
-        let look = next_session::look(&agent.id, seen, RETRY_PATIENCE, &context.client, |_| {
-            if was_attached {
-                eprintln!("[session {seen} ended: {}]", ended(exit.clone()));
-            }
-        });
-        if let Then::Over(now) = look {
+        let ended = was_attached.then(|| ended(exit.clone()));
+        let (whom, client) = (agent.id.clone(), context.client.clone());
+        let look = move || {
+            next_session::look(&whom, seen, RETRY_PATIENCE, &client, |agent| {
+                if let Some(ended) = &ended {
+                    eprintln!("[session {seen} ended: {ended}]");
+                }
+                if agent.in_line.is_some() {
+                    eprintln!("[{} {}]", name(agent), reason(agent, &LocalTime::system()));
+                }
+            })
+        };
+        let then = match during(&caught, look)? {
+            Ok(then) => then,
+            Err(stay) => return Ok((stay, seen > 0)),
+        };
+        if let Then::Over(now) = then {
             let newest = now.as_ref().map_or(seen, |now| stay::newest(now));
             print_missed(agent, seen + 1..newest + 1, context)?;
             let exit = now.as_ref().and_then(|now| stay::exit_after(now, seen)).or(exit);
-            return Ok(Stay::Over(Over { exit, agent: now }));
+            return Ok((Stay::Over(Over { exit, agent: now }), seen > 0));
         }
     }
+}
+
+/// Does something while a kill signal may end us.
+fn during<T: Send + 'static>(
+    caught: &Caught,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<Result<T, Stay>, Failure> {
+    let failed = |error: io::Error| problems::terminal_unusable(&error);
+    let work = Aside::begin(work).map_err(failed)?;
+    loop {
+        let watched = [caught.as_fd(), work.as_fd()];
+        let mut fds = watched.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN));
+        let _again = poll(&mut fds, None);
+        let [signalled, done] = fds.each_ref().map(PollFd::revents);
+        if !done.is_empty() {
+            return Ok(Ok(work.finish().map_err(failed)?));
+        }
+        if !signalled.is_empty()
+            && let Signalled::Told(signal) = caught.read()
+        {
+            return Ok(Err(told(signal.cast_signed())));
+        }
+    }
+}
+
+fn told(signal: i32) -> Stay {
+    Stay::Cut(format!("detached by {}", crate::kill_signal::name(signal)))
 }
 
 fn print_missed(agent: &Agent, sessions: Range<u32>, context: &Context) -> Result<(), Failure> {
@@ -109,13 +152,9 @@ fn print_missed(agent: &Agent, sessions: Range<u32>, context: &Context) -> Resul
 }
 
 /// `None` if the agent has no session at this moment.
-fn attach(
-    agent: &Agent,
-    is_typing: bool,
-    context: &Context,
-) -> Result<Option<Attachment>, Failure> {
+fn attach(agent: &Agent, is_typing: bool, client: &Client) -> Result<Option<Attachment>, Failure> {
     let mode = if is_typing { Mode::Attach } else { Mode::Watch };
-    let ticket = match stay::ticket(&agent.id, mode, &context.client) {
+    let ticket = match stay::ticket(&agent.id, mode, client) {
         Ok(ticket) => ticket,
         Err(error) if stay::is_without_session(&error) => return Ok(None),
         Err(error) => return Err(error.into()),

@@ -183,6 +183,13 @@ pub fn no_directory(error: &io::Error) -> Problem {
         .next("use --dir to give a directory that exists and that you may enter")
 }
 
+pub fn no_such_directory(dir: &Path, error: &io::Error) -> Problem {
+    let title = format!("can't use the directory '{}'", plain(&dir.to_string_lossy()));
+    Problem::new(404, "no-directory", title)
+        .because(error.to_string())
+        .next("name a directory of the project")
+}
+
 pub fn directory_not_unicode(path: &str) -> Problem {
     usage("bad-directory", format!("the path {} is not Unicode", plain(path)))
         .because("paths are passed to the daemon as JSON")
@@ -458,6 +465,12 @@ pub fn stage_not_removed(path: &Path, error: &io::Error) -> Problem {
 pub fn demo_untrue(what: &str) -> Problem {
     failed("demo-untrue", format!("the demo did not go as planned: {what}"))
         .next("run `perennial doctor`; if it finds nothing, please report it as a bug")
+}
+
+pub fn bad_deadline(text: &str) -> Problem {
+    usage("bad-deadline", format!("invalid deadline '{text}'"))
+        .because("a deadline is a time from 1s to 1h")
+        .next("give it as 30s or 5m")
 }
 
 pub fn bad_pid(pid: u32) -> Problem {

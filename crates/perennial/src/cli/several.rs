@@ -19,7 +19,7 @@ use super::progress;
 use super::tell;
 use crate::similar::similar;
 
-/// So many are asked at the same time: fewer than the daemon lets one agent have under way.
+/// At most this many are asked at the same time: fewer than the daemon lets one agent have under way.
 const AT_ONCE: usize = 24;
 
 /// The agents that a verb is about, as they were written.

@@ -27,7 +27,7 @@ use crate::detach_keys::DetachKeys;
 /// A retry that is further away than this is not waited for.
 const RETRY_PATIENCE: Duration = Duration::from_secs(30);
 
-/// Of sessions that ended before anybody could attach to them, these many are shown, with so much of their output.
+/// Of sessions that ended before anybody could attach to them, at most this many are shown, with the end of their output.
 const MISSED_SESSIONS_MAX: u32 = 5;
 const MISSED_BYTES_MAX: usize = 64 << 10;
 
@@ -61,6 +61,8 @@ pub struct Stayed {
     /// The agent's name, as far as it is known.
     pub who: String,
     pub stay: Stay,
+    /// A session of it was visited.
+    pub was_attached: bool,
 }
 
 impl Stayed {
@@ -73,7 +75,8 @@ impl Stayed {
                 Stay::Left | Stay::Told | Stay::Over(_) => "detached",
             },
         );
-        format!("{why}; {who} keeps running; to return: perennial attach {who}")
+        let goes_on = if self.was_attached { "keeps running" } else { "goes on without you" };
+        format!("{why}; {who} {goes_on}; to return: perennial attach {who}")
     }
 
     /// Tells how it ended, and with which exit code `attach` ends.
@@ -121,7 +124,7 @@ pub fn stay(target: &str, keys: DetachKeys, context: &Context) -> Result<Stayed,
         let (client, agent) = (context.client.clone(), target.to_owned());
         let entry = match during(&mut seat, move || enter(&agent, &client)) {
             Ok(entry) => entry?,
-            Err(stay) => return Ok(Stayed { who, stay }),
+            Err(stay) => return Ok(Stayed { who, stay, was_attached: last.is_some() }),
         };
         let refused = match entry {
             Entry::NoSession(refused) => Some(refused),
@@ -141,7 +144,9 @@ pub fn stay(target: &str, keys: DetachKeys, context: &Context) -> Result<Stayed,
                         context.print(&format!("\r\n[session {session} ended: {end}]\r\n"))?;
                         last = Some((session, exit));
                     }
-                    (leaving, _) => return Ok(Stayed { who, stay: left(leaving) }),
+                    (leaving, _) => {
+                        return Ok(Stayed { who, stay: left(leaving), was_attached: true });
+                    }
                 }
                 None
             }
@@ -150,7 +155,7 @@ pub fn stay(target: &str, keys: DetachKeys, context: &Context) -> Result<Stayed,
         let number = last.as_ref().map_or(0, |(session, _)| *session);
         let then = match during(&mut seat, move || following(&agent, number, keys, &client)) {
             Ok(then) => then,
-            Err(stay) => return Ok(Stayed { who, stay }),
+            Err(stay) => return Ok(Stayed { who, stay, was_attached: last.is_some() }),
         };
         let agent = match then {
             Then::Running => continue,
@@ -161,11 +166,11 @@ pub fn stay(target: &str, keys: DetachKeys, context: &Context) -> Result<Stayed,
                 let newest = agent.as_ref().map_or(seen, |agent| newest(agent));
                 show_missed(target, seen + 1..newest + 1, &context.client)?;
                 let exit = agent.as_ref().and_then(|agent| exit_after(agent, seen)).or(exit);
-                Ok(Stayed { who, stay: Stay::Over(Over { exit, agent }) })
+                Ok(Stayed { who, stay: Stay::Over(Over { exit, agent }), was_attached: true })
             }
             // It has no session, and none comes.
             (None, Some(refused)) => Err(refused.into()),
-            (None, None) => Ok(Stayed { who, stay: Stay::Left }),
+            (None, None) => Ok(Stayed { who, stay: Stay::Left, was_attached: false }),
         };
     }
 }

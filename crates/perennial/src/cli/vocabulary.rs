@@ -21,6 +21,14 @@ impl Words {
         self.vocabulary.as_deref()
     }
 
+    /// An agent, or a role in our word: `role:polecat` is `role:worker`.
+    pub fn our_queue(&self, whose: String) -> String {
+        match whose.strip_prefix("role:") {
+            Some(role) => format!("role:{}", self.our_role(role.to_owned())),
+            None => whose,
+        }
+    }
+
     /// Our word for a role.
     pub fn our_role(&self, role: String) -> String {
         match self.vocabulary() {

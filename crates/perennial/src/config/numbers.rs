@@ -17,6 +17,18 @@ pub fn keep_recordings_days<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D
     number("keep_recordings_days", from)
 }
 
+pub fn keep_snapshots<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
+    number("keep_snapshots", from)
+}
+
+pub fn keep_snapshots_days<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
+    number("keep_snapshots_days", from)
+}
+
+pub fn keep_asked_snapshots<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
+    number("keep_asked_snapshots", from)
+}
+
 pub fn children_max<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
     number("children_max", from)
 }
@@ -25,8 +37,20 @@ pub fn depth_max<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
     number("depth_max", from)
 }
 
+pub fn max_running<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
+    number("max_running", from)
+}
+
+pub fn handoff_deadline_s<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
+    number("handoff_deadline_s", from)
+}
+
 pub fn escalate_after_s<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
     number("escalate_after_s", from)
+}
+
+pub fn raise_loops_after_s<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
+    number("raise_loops_after_s", from)
 }
 
 /// A number within the bounds that the table gives.

@@ -34,9 +34,9 @@ use crate::error_chain::chain;
 const LOOK_EVERY: Duration = Duration::from_secs(24 * 3600);
 /// Of a thread: the kernel's own measure, from -20 to 19.
 const LOWEST_PRIORITY: i32 = 19;
-/// Of faults with messages, so many are logged one by one.
+/// Of faults with messages, at most this many are logged one by one.
 const FAULTS_LOGGED: usize = 20;
-/// So many records are read at a time.
+/// Records are read in parts of at most this many.
 const PAGE: usize = 500;
 
 /// The way to the thread.

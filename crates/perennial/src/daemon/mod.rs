@@ -40,6 +40,7 @@ use perennial_engine::host::{
     self, Holders, HostReport, JobReport, Settings, cgroup, monotonic, process,
 };
 use perennial_engine::supervisor::Supervisor;
+use perennial_store::journal::Seq;
 use perennial_store::{Latest, Loaded, SqliteJournal, Store, load};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
@@ -53,6 +54,7 @@ use footing::Footing;
 use hearing::reader::Reader;
 use hearing::session_list_watcher::SessionListWatcher;
 use hearing::spending::Spending;
+use hearing::terminal_reader::TerminalReader;
 use housekeeper::Housekeeper;
 use lock::{Lock, LockError};
 use showing::sentences::history;
@@ -77,6 +79,7 @@ pub enum StartStep {
 
 /// Runs until it is told to end; `tell` is called at each step of its start.
 pub fn run(home: &Home, tell: impl Fn(StartStep)) -> anyhow::Result<ExitCode> {
+    memory::share_heap();
     host::sight::check(&[home.holders(), home.jobs()])
         .context("a daemon can't run here: it would not see the sessions of this home")?;
     home.create().with_context(|| format!("can't use the home {}", home.state.display()))?;
@@ -131,7 +134,7 @@ const ADOPTED_WITHIN: std::time::Duration = std::time::Duration::from_secs(3);
 /// The daemon's start is on record by then, unless the disk fails.
 const START_RECORDED_WITHIN: std::time::Duration = std::time::Duration::from_secs(2);
 
-/// So many handlers read the journal, transcripts and recordings at once; others wait for their turn.
+/// At most this many handlers read the journal, transcripts and recordings at once; others wait for their turn.
 const READING_THREADS: usize = 16;
 
 type DriverThread = JoinHandle<Result<(), Superseded>>;
@@ -159,40 +162,22 @@ fn start(home: &Home) -> anyhow::Result<(Arc<Surface>, Unadopted, DriverThread)>
     let limits = Limits { silent_after: config.silent_after() };
     let hearings = Hearings::resume(&loaded.fleet, &hearing::spending::kept(&kept), limits);
     let house = start_house(home, &journal, loaded.fleet.node(), &config, &driver)?;
-    let world = World {
-        journal: Arc::clone(&journal),
-        holders: holders.clone(),
-        registry: Arc::clone(&registry),
-        harnesses: harnesses.clone(),
-        reader: Reader::start(harnesses.clone(), limits, driver.clone())
-            .context("the reader of conversations can't be started")?,
-        session_lists: SessionListWatcher::start(driver.clone()),
-        projections: Projections::start(home, &loaded, &journal)
-            .context("the mirror can't be started")?,
-        deliveries: start_deliveries(&journal, &holders, &harnesses, &driver)?,
-        house: house.clone(),
-        clock,
-        shown: is_shown,
-        ending: ending.clone(),
-    };
-    let started = stocktaking::at_start(home, (&*journal, &loaded), lost, boot.clone())?;
-    let fleet = loaded.fleet.under(config.policy(&home.config));
-    let supervisor = Supervisor::new(fleet, loaded.versions, loaded.head).hearing_on(hearings);
-    let thread =
-        driver::start(supervisor, presence, spending, world, driver.clone(), inbox, started)
-            .context("the driver can't be started")?;
-    tracing::info!(epoch = epoch.0, pid = std::process::id(), "the daemon started");
+    let snapshots = start_snapshots(home)?;
+    let reader = Reader::start(harnesses.clone(), limits, config.rule_book(), driver.clone())
+        .context("the reader of conversations can't be started")?;
+    let policy = config.policy(&home.config);
     let surface = Surface {
-        driver,
+        driver: driver.clone(),
         journal,
         holders,
         registry,
         gate: Gate::new(descriptors::limit()),
         harnesses,
+        reader,
         house,
-        snapshots: start_snapshots(home)?,
+        snapshots,
         home: home.clone(),
-        boot: boot.0,
+        boot: boot.0.clone(),
         config: running,
         roles: config.role,
         checks: config.checks,
@@ -206,7 +191,41 @@ fn start(home: &Home) -> anyhow::Result<(Arc<Surface>, Unadopted, DriverThread)>
         graph: Arc::default(),
         ending,
     };
+    let world = world(&surface, &loaded, clock, is_shown)?;
+    let started = stocktaking::at_start(home, (&*surface.journal, &loaded), lost, boot)?;
+    let fleet = spending.told(loaded.fleet.under(policy));
+    let supervisor = Supervisor::new(fleet, loaded.versions, loaded.head).hearing_on(hearings);
+    let thread = driver::start(supervisor, presence, spending, world, driver, inbox, started)
+        .context("the driver can't be started")?;
+    tracing::info!(epoch = epoch.0, pid = std::process::id(), "the daemon started");
     Ok((Arc::new(surface), unadopted, thread))
+}
+
+/// What the driver works with: the same as the surface, and what is the driver's alone.
+fn world(
+    surface: &Surface,
+    loaded: &Loaded,
+    clock: time::CoreClock,
+    shown: watch::Sender<Seq>,
+) -> anyhow::Result<World> {
+    let Surface { driver, journal, holders, harnesses, .. } = surface;
+    Ok(World {
+        journal: Arc::clone(journal),
+        holders: holders.clone(),
+        registry: Arc::clone(&surface.registry),
+        harnesses: harnesses.clone(),
+        reader: surface.reader.clone(),
+        terminals: TerminalReader::start(driver.clone()),
+        session_lists: SessionListWatcher::start(driver.clone()),
+        projections: Projections::start(&surface.home, loaded, journal)
+            .context("the mirror can't be started")?,
+        deliveries: start_deliveries(journal, holders, harnesses, driver)?,
+        house: surface.house.clone(),
+        snapshots: surface.snapshots.clone(),
+        clock,
+        shown,
+        ending: surface.ending.clone(),
+    })
 }
 
 fn start_house(

@@ -9,7 +9,7 @@ use perennial_store::sqlite::SchemaError;
 
 use super::claim;
 
-/// So many sessions are named; of others only the count is told.
+/// At most this many sessions are named; of others only the count is told.
 const NAMED: usize = 20;
 
 #[derive(Debug, thiserror::Error)]

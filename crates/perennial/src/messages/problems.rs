@@ -51,6 +51,8 @@ pub fn add(text: &mut String) {
     section(text, "Mail", &by_subject::of_mail());
     section(text, "Signals, escalations and situations", &by_subject::of_signals());
     section(text, "Snapshots", &by_subject::of_snapshots());
+    section(text, "Checkpoints", &by_subject::of_checkpoints());
+    section(text, "Handoffs", &by_subject::of_handoffs());
     section(text, "Panes in tmux", &by_subject::of_panes());
     section(text, "Keeping house", &by_subject::of_house());
     section(text, "The record", &by_subject::of_the_record());
@@ -201,6 +203,7 @@ fn malformed() -> Vec<Problem> {
         daemon::long_post(70_000),
         daemon::empty_post(),
         daemon::empty_legacy(),
+        daemon::bad_beginning("yesterday"),
         daemon::bad_restart("sometimes"),
         daemon::bad_host("screen"),
         daemon::needs_harness("--prompt"),
@@ -279,6 +282,7 @@ fn missing() -> Vec<Problem> {
         daemon::no_running_session("bob", &shown(State::Sleeping, 3), true),
         daemon::no_running_session("bob", &shown(State::Hatching, 0), false),
         daemon::no_running_session("bob~1", &shown(State::Dead, 3), false),
+        daemon::no_next_session("bob"),
         daemon::no_such_message("msg_x"),
         daemon::not_waiting(TEXT),
         daemon::message_over(TEXT, MessageStep::Seen),
@@ -388,6 +392,7 @@ fn of_demo() -> Vec<Problem> {
         cli::stage_not_removed(Path::new("/tmp/perennial-demo-4711"), &denied()),
         cli::demo_untrue("ada's second session is not running"),
         cli::bad_pid(0),
+        cli::bad_deadline("soon"),
         cli::not_killed(4711, &denied()),
         cli::not_watched(4711, &denied()),
     ]
@@ -436,6 +441,7 @@ fn every_problem_is_listed() {
         include_str!("../daemon/showing/problems/malformed.rs"),
         include_str!("../daemon/showing/problems/missing.rs"),
         include_str!("../daemon/showing/problems/mail.rs"),
+        include_str!("../daemon/showing/problems/checkpoints.rs"),
         include_str!("../cli/problems.rs"),
         include_str!("../cli/problems/house.rs"),
         include_str!("../cli/problems/pane.rs"),
@@ -462,6 +468,7 @@ fn no_problem_suggests_a_destructive_command() {
         of_demo(),
         by_subject::of_mail(),
         by_subject::of_signals(),
+        by_subject::of_checkpoints(),
         by_subject::of_panes(),
         by_subject::of_house(),
         by_subject::of_the_record(),

@@ -18,6 +18,7 @@ use perennial_core::message::{Held, Why};
 use perennial_core::post::{Author, PostEvent};
 use perennial_core::reason::{Evidence, Finding, Reason, Show, Verb, Witness};
 use perennial_core::restart::{Restart, Tally};
+use perennial_core::role::Span;
 use perennial_core::session::Process;
 use perennial_core::settings::{NewParent, Place, Settings, VariableChange};
 use perennial_core::state::{Cause, State};
@@ -130,6 +131,8 @@ fn evidence() -> Vec<(String, String)> {
         seen(Witness::Daemon, Finding::HomeCopied),
         seen(Witness::Daemon, Finding::SessionFound(SessionNumber(3))),
         seen(Witness::Daemon, Finding::RecordsLost),
+        seen(Witness::Daemon, Finding::TaskVerified(TaskId(1))),
+        seen(Witness::Daemon, Finding::TaskGiven(TaskId(1))),
         seen(Witness::Daemon, Finding::Unreadable("the file is damaged".into())),
     ]);
     let row = |one: &Evidence| (sentences::witness(one.witness).to_owned(), sentences::fact(one));
@@ -160,7 +163,10 @@ fn outlooks() -> Vec<String> {
         Outlook::Hangs,
         Outlook::Successor { at: SOME_TIME },
         Outlook::Retry { at: SOME_TIME },
+        Outlook::Rest(Span::Mortal),
+        Outlook::Rest(Span::Persistent),
         Outlook::Wake,
+        Outlook::Task,
         Outlook::Approval,
         Outlook::Final,
     ];
@@ -314,7 +320,7 @@ fn examples() -> Vec<(String, String)> {
     ];
     let ended = exits().map(|exit| {
         let (number, tally) = (SessionNumber(3), Tally::ByFirstRule);
-        AgentEvent::SessionEnded { number, exit, tally, is_clean: exit.is_clean() }
+        AgentEvent::SessionEnded { number, exit, tally, is_clean: exit.is_clean(), asked: None }
     });
     let posted = |by, title: Option<&str>| {
         let text = Text { digest: Digest([0; 32]), bytes: 300, head: "The build is …".into() };

@@ -145,7 +145,10 @@ fn followed_steps_go_on_over_clear_a_crash_and_the_daemons_death() {
     stage.sealed.until("it listens", || stage.sealed.run(["send", "ada", &third]).code == 0);
     follower.wait("\"text\":\"Third.\"");
     for said in ["First.", "Second.", "Third."] {
-        assert_eq!(follower.count(said), 2, "a prompt and an answer: {:#?}", follower.seen);
+        // What a session is told at its start may quote its last words.
+        let is_said = |line: &&String| line.contains(said) && !line.contains("\"kind\":\"told\"");
+        let count = follower.seen.iter().filter(is_said).count();
+        assert_eq!(count, 2, "a prompt and an answer: {:#?}", follower.seen);
     }
     assert_eq!(follower.count("\"text\":\"/clear\""), 1, "{:#?}", follower.seen);
     stage.sealed.ok(["stop", "ada"]);

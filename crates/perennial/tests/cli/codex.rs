@@ -265,6 +265,7 @@ pub fn trusted() -> String {
         ("PreToolUse", "pre_tool_use", question, 5),
         ("PermissionRequest", "permission_request", None, 5),
         ("PostToolUse", "post_tool_use", None, 5),
+        ("PreCompact", "pre_compact", None, 5),
         ("PostCompact", "post_compact", None, 5),
         ("Stop", "stop", None, 5),
         ("Interrupt", "interrupt", None, 3),

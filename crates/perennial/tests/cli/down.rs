@@ -52,6 +52,18 @@ fn an_orderly_end_leaves_sessions_running_and_the_next_daemon_adopts_them() {
     sealed.assert_nobody_doubled();
 }
 
+/// The journal's log is cut and removed by the daemon's own hand when it ends.
+#[test]
+fn an_orderly_end_is_no_fault_of_the_journal() {
+    let sealed = Sealed::up();
+    for round in 0..5 {
+        sealed.spawn(&format!("one{round}"), "true");
+        sealed.ok(["down"]);
+        assert!(!sealed.log().contains("ERROR"), "{}", sealed.log());
+        sealed.start_daemon();
+    }
+}
+
 #[test]
 fn the_processes_say_what_they_are() {
     let sealed = Sealed::up();

@@ -86,7 +86,10 @@ fn addresses_and_texts_are_checked() {
     }
     let long = "x".repeat(151);
     sealed.refused(2, &["escalate", "--to", "operator", "-s", &long]);
-    sealed.refused(2, &["escalate", "--to", "operator", "-s", " "]);
+    for subject in [" ", "two\nlines"] {
+        let words = ["escalate", "--to", "operator", "-s", subject, "-m", "a text"];
+        assert_eq!(sealed.refused(2, &words).kind, "bad-subject", "{subject:?}");
+    }
     // A holder who is buried leaves it to the role's next one.
     sealed.ok(["bury", "ada"]);
     let waiting: MailList = sealed.json(&["mail", "ls", "role:architect"]);

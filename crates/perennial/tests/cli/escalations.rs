@@ -23,6 +23,10 @@ fn the_list_is_paged_and_shows_an_agent_its_own() {
     assert_eq!(subjects(&[]), ["third", "second", "first"]);
     assert_eq!(subjects(&["-n", "1"]), ["third"]);
     let all: Vec<Escalation> = sealed.json(&["escalations"]);
+    let page = sealed.ok(["escalations", "--open", "-n", "2"]);
+    let more = format!("perennial escalations --open -n 2 --before {}\n", all[1].id);
+    assert!(page.ends_with(&more), "{page}");
+    assert!(!sealed.ok(["escalations", "-n", "3"]).contains("more:"));
     assert_eq!(subjects(&["--before", &all[1].id]), ["first"]);
     assert_eq!((all[2].from.as_str(), &all[2].steps[..]), ("ada", &["operator".to_owned()][..]));
     // Those of others are not for everybody.

@@ -23,7 +23,7 @@ pub struct Flood {
     pub connections: usize,
     /// Sent at once on each connection.
     pub bytes: String,
-    /// So often.
+    /// How often.
     pub times: usize,
     /// Whether there is an answer to wait for.
     pub is_answered: bool,

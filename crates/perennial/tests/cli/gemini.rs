@@ -19,16 +19,16 @@ const PROGRAM: &str =
     ".cache/perennial-test-tools/node_modules/@google/gemini-cli/bundle/gemini.js";
 const PATIENCE: Duration = Duration::from_secs(90);
 const MODEL: &str = "gemini-3.1-pro-preview";
-const FREE: [&str; 3] = ["--permission-mode", "yolo", "--trust"];
+pub const FREE: [&str; 3] = ["--permission-mode", "yolo", "--trust"];
 
 /// A home with its daemon, a model server, and a Gemini CLI that has seen all its dialogs.
-struct Stage {
-    sealed: Sealed,
+pub struct Stage {
+    pub sealed: Sealed,
     model: Understudy,
 }
 
 impl Stage {
-    fn new() -> Stage {
+    pub fn new() -> Stage {
         let sealed = Sealed::new();
         sealed.start_daemon();
         let settings = json!({
@@ -46,7 +46,7 @@ impl Stage {
     }
 
     /// Where the client is; the tests' own tool installs it.
-    fn program() -> PathBuf {
+    pub fn program() -> PathBuf {
         let program = std::env::home_dir().unwrap_or_default().join(PROGRAM);
         assert!(program.exists(), "no Gemini CLI at {}", program.display());
         program
@@ -67,7 +67,7 @@ impl Stage {
         command
     }
 
-    fn spawn(&self, name: &str, options: &[&str], program: &Value) -> Agent {
+    pub fn spawn(&self, name: &str, options: &[&str], program: &Value) -> Agent {
         let prompt = turns(program);
         let fixed = ["--json", "spawn", name, "--harness", "gemini", "--model", MODEL];
         let prompt = ["--prompt", &prompt];
@@ -111,7 +111,7 @@ impl Stage {
     }
 }
 
-fn shell(command: &str) -> Value {
+pub fn shell(command: &str) -> Value {
     json!([{ "name": "run_shell_command", "input": { "command": command, "description": "x" } }])
 }
 
@@ -392,7 +392,7 @@ fn killed_after_its_first_turn_was_cancelled_it_begins_anew_and_what_was_said_is
     let kinds: Vec<String> = stage.steps().into_iter().map(|step| step.kind).collect();
     assert_eq!(kinds, ["prompt", "interrupted", "prompt", "text"]);
     let why = stage.sealed.ok(["why", "ada", "--all"]);
-    assert!(why.contains("begun anew: there was nothing to resume"), "{why}");
+    assert!(why.contains("begun anew: the last one was not resumed"), "{why}");
     assert!(!why.contains("exit code 42"), "{why}");
 }
 

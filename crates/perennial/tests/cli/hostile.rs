@@ -85,8 +85,8 @@ fn what_cannot_run_is_refused_and_leaves_nothing() {
     let (file, garbage) = (file.to_str().expect("a path"), garbage.to_str().expect("a path"));
     let refused =
         |code, args: &[&str]| sealed.refused(code, &[&["spawn", "x"], args].concat()).kind;
-    assert_eq!(refused(3, &["--dir", "/no/such/dir", "--", "true"]), "no-directory");
-    assert_eq!(refused(3, &["--dir", file, "--", "true"]), "no-directory");
+    assert_eq!(refused(4, &["--dir", "/no/such/dir", "--", "true"]), "no-directory");
+    assert_eq!(refused(4, &["--dir", file, "--", "true"]), "no-directory");
     assert_eq!(refused(3, &["--", "no-such-program"]), "no-program");
     assert_eq!(refused(3, &["--", file]), "no-program");
     assert_eq!(refused(3, &["--", "/"]), "no-program");

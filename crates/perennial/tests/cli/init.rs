@@ -36,6 +36,7 @@ fn the_mirror_moves_into_the_work_tree_and_back() {
     assert!(sealed.ok(["init", &root]).contains("already"));
     // What was there came along; what happens from here on is written here.
     assert!(own.join("identities/agent-ada.json").is_file());
+    assert!(own.join("work/ada.json").is_file());
     sealed.ok(["spawn", "bob", "--dir", &root, "--", "sleep", "1000000"]);
     sealed.until("bob is here", || own.join("identities/agent-bob.json").is_file());
     sealed.until("the roster is here", || {
@@ -53,7 +54,9 @@ fn the_mirror_moves_into_the_work_tree_and_back() {
     fs::write(own.join("notes.txt"), "mine").expect("written");
     assert!(sealed.ok(["init", &root, "--undo"]).contains("moved back"));
     assert_eq!(fs::read_to_string(own.join("notes.txt")).ok().as_deref(), Some("mine"));
-    assert!(!own.join("roster.jsonl").exists() && !own.join("identities").exists());
+    for part in ["roster.jsonl", "identities", "work", "signals"] {
+        assert!(!own.join(part).exists(), "{part}");
+    }
     sealed.ok(["stop", "eve"]);
     let mirrored = || {
         let projects = fs::read_dir(sealed.home.mirror()).expect("a mirror").flatten();
@@ -61,6 +64,11 @@ fn the_mirror_moves_into_the_work_tree_and_back() {
     };
     sealed.until("the mirror is where it was", mirrored);
     assert!(sealed.ok(["init", &root, "--undo"]).contains("not here"));
+    // It is known again, whatever else is in it.
+    assert!(sealed.ok(["init", &root]).contains("the mirror is here now"));
+    fs::remove_file(own.join("notes.txt")).expect("removed");
+    sealed.ok(["init", &root, "--undo"]);
+    assert!(!own.exists());
 }
 
 #[test]
@@ -86,7 +94,7 @@ fn what_is_not_ours_is_left_alone() {
     let bare = tree("bare.git");
     git(&bare, &["init", "-q", "--bare"]);
     sealed.refused(2, &["init", bare.to_str().expect("a path")]);
-    sealed.refused(2, &["init", "/nowhere/at/all"]);
+    sealed.refused(4, &["init", "/nowhere/at/all"]);
     // A link that comes later is not followed either.
     let plain = tree("plain");
     sealed.ok(["init", plain.to_str().expect("a path")]);

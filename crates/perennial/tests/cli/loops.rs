@@ -53,3 +53,47 @@ fn the_work_of_the_buried_goes_to_their_parent_and_then_to_the_operator() {
     assert_eq!(loops(&sealed), []);
     assert_eq!(sealed.show("eve").task.map(|task| task.title).as_deref(), Some("second"));
 }
+
+fn up(raise_loops_after_s: u64) -> Sealed {
+    let sealed = Sealed::new();
+    std::fs::create_dir_all(&sealed.home.config).expect("a directory");
+    let text = format!("raise_loops_after_s = {raise_loops_after_s}\n");
+    std::fs::write(sealed.home.config.join("config.toml"), text).expect("written");
+    sealed.start_daemon();
+    sealed
+}
+
+/// By the clock: again, at twice the time, also by the next daemon, until somebody takes it.
+// covers: T-14
+#[test]
+fn the_work_of_the_buried_is_raised_until_it_is_taken() {
+    let sealed = up(1);
+    worker(&sealed, "ada", &[]);
+    sealed.ok(["spawn", "bob", "--parent", "ada", "--", "sleep", "1000000"]);
+    let task = add(&sealed, "half done", &["--to", "bob"]);
+    sealed.ok(["bury", "bob"]);
+    let raised = || show(&sealed, &task.id).open_loop.map(|it| it.raised);
+    assert!(raised() >= Some(1));
+    sealed.until("it is raised", || raised() >= Some(2));
+    assert!(subjects(&sealed, "ada").len() >= 2, "{:?}", subjects(&sealed, "ada"));
+    assert!(sealed.ok(["events"]).contains("told again"));
+    // The times are in the record: a daemon that is started with another setting keeps them.
+    let config = sealed.home.config.join("config.toml");
+    std::fs::write(config, "raise_loops_after_s = 86400\n").expect("written");
+    sealed.kill_daemon();
+    let before = raised_before(&sealed, &task.id);
+    sealed.until("the next daemon raises it", || raised() > Some(before));
+    // From there on the new setting holds; taken, nobody is told any more.
+    let next = show(&sealed, &task.id).open_loop.and_then(|it| it.next_at).expect("a time");
+    let listed = sealed.ok(["loops"]);
+    assert!(listed.contains("told again in") && next.starts_with("20"), "{listed}");
+    let taken = within(&sealed, "ada", &format!("{PROGRAM} task take {}", task.id));
+    assert!(taken.contains("taken"), "{taken}");
+    assert_eq!((raised(), loops(&sealed)), (None, Vec::new()));
+}
+
+/// Starts the daemon; how often the loop had been raised by then.
+fn raised_before(sealed: &Sealed, task: &str) -> u64 {
+    sealed.start_daemon();
+    show(sealed, task).open_loop.map_or(0, |it| it.raised)
+}

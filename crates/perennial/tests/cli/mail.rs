@@ -153,7 +153,7 @@ fn a_burial_tells_what_becomes_of_all_unread_mail() {
         "2 mails returned to bob",
         "1 mail returned to operator",
         "1 mail kept for the next holder of the role architect",
-        "1 mail undeliverable: there is nobody to give it to",
+        "1 mail undeliverable: nobody is left to have it",
     ] {
         assert!(told.lines().any(|said| said.trim() == line), "{line}: {told}");
     }

@@ -92,6 +92,12 @@ fn roster(sealed: &Sealed) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).expect("a whole line, always")).collect()
 }
 
+/// The lines of the project's tasks.
+pub fn tasks(sealed: &Sealed) -> Vec<Value> {
+    let text = std::fs::read_to_string(project(sealed).join("tasks.jsonl")).unwrap_or_default();
+    text.lines().map(|line| serde_json::from_str(line).expect("a whole line, always")).collect()
+}
+
 fn signals(sealed: &Sealed) -> Vec<(String, Value)> {
     let files = std::fs::read_dir(project(sealed).join("signals")).into_iter().flatten().flatten();
     let files = files.filter(|file| file.path().extension().is_some_and(|end| end == "json"));
@@ -166,6 +172,45 @@ fn the_roster_the_board_and_signals_are_files_too() {
     sealed.until("it is cleaned", || !left.exists());
     sealed.ok(["spawn", "eve", "--", "sleep", "1000000"]);
     sealed.until("eve is listed, and bob still is", || roster(&sealed).len() == 2);
+}
+
+/// A daemon that was killed between a commit and its files leaves them to the next one: what the mirror says that it has is
+/// all that it had.
+// covers: S-17
+#[test]
+fn what_a_killed_daemon_did_not_write_the_next_one_does() {
+    let sealed = Sealed::up();
+    sealed.ok(["spawn", "bob", "--role", "builder", "--", "sleep", "1000000"]);
+    sealed.ok(["signal", "send", "GUIDANCE", "--to", "bob", "--field", "text=go on"]);
+    sealed.ok(["task", "add", "build", "--to", "bob"]);
+    let names = || signals(&sealed).into_iter().map(|(name, _)| name).collect::<Vec<String>>();
+    let files = [
+        project(&sealed).join("identities/builder-bob.json"),
+        project(&sealed).join("work/bob.json"),
+    ];
+    let laid_out = project(&sealed).with_file_name("laid-out");
+    sealed.until("all is laid out", || {
+        names().len() == 2 && files.iter().chain([&laid_out]).all(|file| file.exists())
+    });
+    let (before, reached) = (names(), std::fs::read_to_string(&laid_out).expect("a record"));
+    for reached in [Some("0"), None] {
+        sealed.kill_daemon();
+        files.iter().for_each(|file| std::fs::remove_file(file).expect("removed"));
+        match reached {
+            Some(reached) => {
+                std::fs::remove_dir_all(project(&sealed).join("signals")).expect("removed");
+                std::fs::write(&laid_out, reached).expect("written");
+            }
+            None => std::fs::remove_file(&laid_out).expect("removed"),
+        }
+        sealed.start_daemon();
+        sealed.until("all is there again", || {
+            names() == before && files.iter().chain([&laid_out]).all(|file| file.exists())
+        });
+    }
+    let number = |text: String| text.parse::<u64>().expect("a number");
+    let now = || number(std::fs::read_to_string(&laid_out).expect("a record"));
+    sealed.until("it goes on from there", || now() > number(reached.clone()));
 }
 
 /// Fifty programs of a person's and half as many of the agent's own at once change what is recorded of one agent, while

@@ -178,7 +178,8 @@ fn told_in_one_form(roster: &Roster) {
     let labels = |name: &str| -> Vec<String> {
         let shown = sealed.ok(["show", name]);
         let label = |line: &str| line.get(2..15).map(|label| label.trim().to_owned());
-        let own = ["model", "permissions", "context", "tokens", "conversation", "earlier", ""];
+        let own =
+            ["phase", "model", "permissions", "context", "tokens", "conversation", "earlier", ""];
         let is_shared = |label: &String| !own.contains(&label.as_str());
         shown.lines().skip(1).filter_map(label).filter(is_shared).collect()
     };

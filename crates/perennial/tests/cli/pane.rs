@@ -337,7 +337,7 @@ fn what_tmux_cannot_do_is_told_before_anybody_is_born() {
     assert!(tmux.has(BOB), "it is left alone");
     // A pane whose agent is refused is closed again; nothing of its name stays.
     let refused =
-        tmux.refused(3, &["spawn", "ada", "--host", "tmux", "--dir", "/no/such", "--", "sh"]);
+        tmux.refused(4, &["spawn", "ada", "--host", "tmux", "--dir", "/no/such", "--", "sh"]);
     assert_eq!(refused.kind, "no-directory", "{refused:?}");
     assert!(!tmux.has("perennial-ada"), "it was closed by the command that opened it");
     let nameless = tmux.refused(2, &["run", "--host", "tmux", "--", "/bin/sh"]);

@@ -1,6 +1,6 @@
 //! `prime`: what a session is told at its start, on request, from outside.
 
-use perennial_api::answer::Briefing;
+use perennial_api::answer::StartText;
 
 use crate::sealed::{PROGRAM, Sealed};
 
@@ -17,7 +17,7 @@ fn an_agent_without_hooks_asks_for_its_briefing_and_a_person_may_read_it() {
     sealed.ok(["spawn", "bob", "--role", "critic", "--", "/bin/sh", "-c", script, PROGRAM]);
     let read = |file: &str| std::fs::read_to_string(sealed.dir.join(file)).unwrap_or_default();
     sealed.until("it is refused", || read("other").trim_end().ends_with('3'));
-    let briefing: Briefing = sealed.json(&["prime", "bob"]);
+    let briefing: StartText = sealed.json(&["prime", "bob"]);
     for part in [
         "You are the agent bob, role critic. This is your session 1.",
         "You answer to the operator, a person.",

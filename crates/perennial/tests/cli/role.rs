@@ -155,17 +155,12 @@ fn an_undeclared_role_works_and_a_projects_declaration_counts_at_once() {
         ("mayor", "persistent", "a new session only when the operator decides"),
     ] {
         let shown = role(&sealed, name);
-        assert_eq!(
-            (shown.span.as_str(), shown.not_in_force.last()),
-            (span, Some(&cycle.to_owned()))
-        );
+        assert_eq!((shown.span.as_str(), shown.cycle.as_ref()), (span, Some(&cycle.to_owned())));
         let card = sealed.ok(["role", "show", name]);
-        assert!(card.contains("not yet in force: a new session"), "{card}");
+        assert!(card.contains("a new session"), "{card}");
     }
     let card = sealed.ok(["role", "show", "worker"]);
-    for sentence in ["a holder is buried when", "holders of witness look after its holders"] {
-        assert!(card.contains(&format!("not yet in force: {sentence}")), "{card}");
-    }
+    assert!(!card.contains("not yet in force"), "{card}");
     // A project's own file; no role in it is a command.
     let file = sealed.dir.join("perennial.toml");
     std::fs::write(&file, "[role.librarian]\nmandate = 'keep the shelves'\nrestart = 'never'\n")

@@ -99,5 +99,5 @@ fn the_restart_policy_and_the_parent_count_at_once_and_nobody_leads_itself() {
     ] {
         assert_eq!(sealed.run(args).code, code, "{args:?}");
     }
-    assert_eq!(sealed.refused(3, &["set", "ada", "--dir", "/no/such"]).kind, "no-directory");
+    assert_eq!(sealed.refused(4, &["set", "ada", "--dir", "/no/such"]).kind, "no-directory");
 }

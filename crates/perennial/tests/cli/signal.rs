@@ -162,6 +162,80 @@ fn perennial_signals_what_becomes_of_agents() {
     let after = list(&sealed, &["--after", &signals[2].id]);
     assert_eq!(kinds(&after), ["AGENT_TERMINATED", "AGENT_TERMINATED"]);
     assert_eq!(after[0].payload["exit_reason"], "stopped");
+    // The next page is asked for in the same direction, of the same kinds.
+    let kind = ["signal", "ls", "--kind", "AGENT_TERMINATED", "-n", "1"];
+    let newest = sealed.ok(kind);
+    let more =
+        format!("perennial signal ls --kind AGENT_TERMINATED -n 1 --before {}", signals[0].id);
+    assert!(newest.contains(&more), "{newest}");
+    let first = sealed.ok([&kind[..], &["--after", &signals[2].id]].concat());
+    let more = format!("-n 1 --after {}", signals[1].id);
+    assert!(first.contains(&more), "{first}");
+}
+
+/// The end is told when it has come, not when it was asked for.
+// covers: S-19
+#[test]
+fn a_session_that_is_slow_to_end_is_told_of_when_it_has_ended() {
+    let sealed = Sealed::up();
+    for (verb, reason) in [("stop", "stopped"), ("bury", "retired")] {
+        // It goes on until it is let go, whatever it is asked.
+        let slow = "trap '' INT HUP TERM; : > ready; while ! test -e go; do sleep 0.02; done";
+        let name = format!("of-{verb}");
+        sealed.ok(["spawn", &name, "--", "sh", "-c", slow]);
+        sealed.until("it is ready", || sealed.dir.join("ready").exists());
+        let asks = sealed.command([verb, &name]);
+        let asks = std::thread::spawn(move || crate::sealed::finish(asks));
+        let told = || list(&sealed, &["--kind", "AGENT_TERMINATED", "--from", &name]);
+        sealed.until("it is asked", || {
+            !matches!(sealed.show(&name).state.as_str(), "working" | "hatching")
+        });
+        assert_eq!(told(), [], "{verb}");
+        std::fs::write(sealed.dir.join("go"), "").expect("written");
+        assert_eq!(asks.join().expect("it ran").code, 0);
+        let reasons: Vec<Value> =
+            told().into_iter().map(|mut one| one.payload["exit_reason"].take()).collect();
+        assert_eq!(reasons, [reason]);
+        for file in ["ready", "go"] {
+            std::fs::remove_file(sealed.dir.join(file)).expect("removed");
+        }
+    }
+}
+
+/// Each signal names who had part in it then, whatever becomes of their names and lives.
+// covers: S-19
+#[test]
+fn a_signal_keeps_the_names_of_its_time() {
+    let sealed = Sealed::up();
+    sealed.ok(["spawn", "lead", "--", "sleep", "1000000"]);
+    sealed.ok(["spawn", "kid", "--parent", "lead", "--", "sleep", "1000000"]);
+    let of_kid = |signals: Vec<Signal>| -> Vec<(String, String, String)> {
+        let is_own = |one: &Signal| one.kind != "AGENT_REGISTERED" || one.to != "operator";
+        let parties = |one: Signal| {
+            (one.kind, one.payload["identity_name"].as_str().expect("a name").to_owned(), one.to)
+        };
+        signals.into_iter().filter(is_own).map(parties).collect()
+    };
+    let said = |kind: &str, who: &str, to: &str| (kind.to_owned(), who.to_owned(), to.to_owned());
+    let first = said("AGENT_REGISTERED", "kid", "lead");
+    assert_eq!(of_kid(list(&sealed, &[])), std::slice::from_ref(&first));
+    sealed.ok(["rename", "kid", "kit"]);
+    sealed.ok(["rename", "lead", "boss"]);
+    sealed.ok(["stop", "kit"]);
+    let stopped = said("AGENT_TERMINATED", "kit", "boss");
+    assert_eq!(of_kid(list(&sealed, &[])), [stopped.clone(), first.clone()]);
+    // Its parent dies: what was to it stays so, and the next one is to the operator.
+    sealed.ok(["bury", "boss"]);
+    sealed.ok(["rename", "kit", "kat"]);
+    sealed.ok(["bury", "kat"]);
+    let kat = list(&sealed, &["--from", "kat"]);
+    assert_eq!(of_kid(kat), [said("AGENT_TERMINATED", "kat", "operator"), stopped.clone()]);
+    // Those who have left memory, too.
+    let before = list(&sealed, &[]);
+    sealed.ok(["down"]);
+    sealed.start_daemon();
+    assert_eq!(list(&sealed, &[]), before);
+    assert!(of_kid(before).ends_with(&[stopped, first]));
 }
 
 // covers: S-08
@@ -222,7 +296,11 @@ fn hostile_payloads_act_on_nothing() {
     }
     let long = format!("text={}", "x".repeat(4001));
     let ran = sealed.run(["signal", "send", "GUIDANCE", "--to", "bob", "--field", &long]);
-    assert!(ran.code == 2 && ran.stderr.contains("at most 4000 bytes"), "{ran:?}");
+    assert!(ran.code == 2 && ran.stderr.contains("at most 4000 characters"), "{ran:?}");
+    let letters = format!("text={}", "ü".repeat(3_000));
+    sealed.ok(["signal", "send", "GUIDANCE", "--to", "bob", "--field", &letters]);
+    let empty = sealed.run(["signal", "send", "GUIDANCE", "--to", "bob", "--field", "text="]);
+    assert!(empty.code == 2 && empty.stderr.contains("missing or empty"), "{empty:?}");
     // Nobody speaks for another agent.
     let other = within(
         &sealed,

@@ -12,12 +12,12 @@ use crate::callers::Who;
 use crate::sealed::{Sealed, finish};
 
 /// A repository with one commit and some dirt, and an agent in it whose session waits.
-struct Project {
-    sealed: Sealed,
-    dir: PathBuf,
+pub struct Project {
+    pub sealed: Sealed,
+    pub dir: PathBuf,
 }
 
-fn git(dir: &Path, words: &str) -> String {
+pub fn git(dir: &Path, words: &str) -> String {
     let output = Command::new("git")
         .args(words.split(' '))
         .current_dir(dir)
@@ -33,7 +33,7 @@ fn git(dir: &Path, words: &str) -> String {
 }
 
 impl Project {
-    fn new() -> Project {
+    pub fn new() -> Project {
         let sealed = Sealed::up();
         let dir = std::fs::canonicalize(&sealed.dir).expect("a directory").join("web");
         std::fs::create_dir_all(dir.join("src")).expect("made");
@@ -60,15 +60,15 @@ impl Project {
         self.sealed.ok(["spawn", name, "--dir", dir, "--", "/bin/sh", "-c", "read x"]);
     }
 
-    fn write(&self, name: &str, text: &str) {
+    pub fn write(&self, name: &str, text: &str) {
         std::fs::write(self.dir.join(name), text).expect("written");
     }
 
-    fn read(&self, name: &str) -> String {
+    pub fn read(&self, name: &str) -> String {
         std::fs::read_to_string(self.dir.join(name)).unwrap_or_default()
     }
 
-    fn snapshots(&self) -> Vec<Snapshot> {
+    pub fn snapshots(&self) -> Vec<Snapshot> {
         self.sealed.json(&["snapshot", "ls", "bob"])
     }
 }
@@ -157,15 +157,20 @@ fn a_restore_waits_for_sessions_in_the_tree_and_writes_elsewhere_meanwhile() {
     sealed.ok(["stop", "bob"]);
     project.spawn("eve");
     assert_eq!(sealed.refused(3, &["snapshot", "restore", "bob"]).kind, "session-in-tree");
+    // Also if its next session is to be elsewhere: this one runs here.
+    let elsewhere = sealed.dir.join("elsewhere");
+    std::fs::create_dir(&elsewhere).expect("a directory");
+    sealed.ok(["set", "eve", "--dir", elsewhere.to_str().expect("text")]);
+    assert_eq!(sealed.refused(3, &["snapshot", "restore", "bob"]).kind, "session-in-tree");
     let to = sealed.dir.join("then");
-    sealed.ok(["snapshot", "restore", "bob", "--to", to.to_str().expect("text")]);
+    sealed.ok(["snapshot", "restore", "bob", "1", "--to", to.to_str().expect("text")]);
     assert_eq!(std::fs::read_to_string(to.join("src/a.txt")).expect("there"), "one\ntwo\n");
     assert_eq!(
         sealed.refused(3, &["snapshot", "restore", "bob", "--to", to.to_str().expect("text")]).kind,
         "not-empty"
     );
     sealed.ok(["stop", "eve"]);
-    sealed.ok(["snapshot", "restore", "bob"]);
+    sealed.ok(["snapshot", "restore", "bob", "1"]);
     assert_eq!(project.read("src/a.txt"), "one\ntwo\n");
 }
 

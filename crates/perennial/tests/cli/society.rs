@@ -243,7 +243,8 @@ fn every_window_begins_with_the_briefing(name: &str) {
     stage.until("it waits", || stage.show().reason == "idle");
     stage.settled("Compacted.");
     let before = stage.last_request();
-    for part in parts {
+    let compacted = "of ada: it is the same session, and its context was compacted.";
+    for part in parts.into_iter().chain([compacted, "Resume from phase: investigation"]) {
         assert!(before.request.contains(part), "after the compaction: {part}: {before:#?}");
     }
     stage

@@ -1,6 +1,8 @@
 //! `task`: work that outlives agents, from outside. Agents act by the verbs that their own shells run.
 
+use std::io::Write;
 use std::path::Path;
+use std::process::Stdio;
 
 use perennial_api::mail::MailList;
 use perennial_api::task::{Task, TaskList};
@@ -67,7 +69,8 @@ fn a_task_is_taken_worked_on_claimed_and_verified_by_somebody_else() {
     let shown = sealed.ok(["show", "bob"]);
     assert!(shown.contains(id.as_str()) && shown.contains("step 1 of 2: “find”"), "{shown}");
     assert!(sealed.ok(["prime", "bob"]).contains("Open step 1 of 2: “find”"));
-    works(&sealed, "bob", &format!("task step {id}"));
+    let stepped = works(&sealed, "bob", &format!("task step {id}"));
+    assert!(stepped.contains("1 of 2 steps done\n  next: step 2, “"), "{stepped}");
     works(&sealed, "bob", &format!("task step {id} --add 'and test'"));
     works(&sealed, "bob", &format!("task note {id} -m 'found it'"));
     assert!(works(&sealed, "bob", &format!("task done {id} -m merged")).contains("claimed"));
@@ -170,8 +173,24 @@ fn a_check_outlives_the_daemon_and_one_whose_holder_is_killed_is_run_anew() {
     sealed.until("it is run anew", || runs() == 3);
     std::fs::write(sealed.dir.join("go"), "").expect("written");
     assert_eq!(until_state(&sealed, &task.id, "verified").verified_by.as_deref(), Some("check"));
-    let events = sealed.ok(["events"]);
-    assert!(events.contains("nobody saw its end"), "{events}");
+    let unseen = || sealed.ok(["events"]).matches("nobody saw its end").count();
+    let before = unseen();
+    assert!(before > 0);
+
+    // The daemon and the holder at once: the next daemon finds a check that nobody will tell of.
+    std::fs::remove_file(sealed.dir.join("go")).expect("removed");
+    let task = add(&sealed, "both killed", &["--to", "bob", "--check", "unit"]);
+    works(&sealed, "bob", &format!("task done {}", task.id));
+    sealed.until("it runs", || runs() == 4);
+    let shim = sealed.processes().iter().find(of_job).map(|one| one.process).expect("its holder");
+    sealed.kill_daemon();
+    processes::kill(shim);
+    sealed.start_daemon();
+    sealed.until("it is run anew", || runs() == 5);
+    std::fs::write(sealed.dir.join("go"), "").expect("written");
+    assert_eq!(until_state(&sealed, &task.id, "verified").verified_by.as_deref(), Some("check"));
+    assert!(unseen() > before, "its end is recorded as unknown");
+    assert_eq!(runs(), 5);
 }
 
 #[test]
@@ -181,14 +200,29 @@ fn a_check_is_a_name_of_trusted_configuration_or_a_persons_command() {
     // An agent names no command, and an unknown or untrusted check is run by nobody.
     let refused = as_agent(&sealed, "bob", "task add x --check-command 'touch stolen'");
     assert!(refused.contains("may not add a task with a command"), "{refused}");
-    std::fs::write(sealed.dir.join("perennial.toml"), "[checks]\nown = ['touch', 'stolen']\n")
-        .expect("written");
-    for check in ["own", "missing"] {
-        let task = add(&sealed, check, &["--to", "bob", "--check", check]);
+    let declare = |names: &[&str]| {
+        let lines: String =
+            names.iter().map(|name| format!("{name} = ['touch', 'stolen']\n")).collect();
+        std::fs::write(sealed.dir.join("perennial.toml"), format!("[checks]\n{lines}"))
+            .expect("written");
+    };
+    let unknown = sealed.refused(2, &["task", "add", "x", "--check", "own"]);
+    assert!(unknown.detail.contains("declares a check"), "{unknown:?}");
+    declare(&["own", "gone"]);
+    let unknown = sealed.refused(2, &["task", "add", "x", "--check", "owm"]);
+    assert_eq!(
+        (unknown.kind.as_str(), unknown.detail.as_str()),
+        ("no-such-check", "known checks: gone, own")
+    );
+    let tasks: Vec<Task> =
+        ["own", "gone"].map(|check| add(&sealed, check, &["--check", check])).into();
+    declare(&["own"]);
+    for task in tasks {
+        sealed.ok(["task", "assign", &task.id, "bob"]);
         works(&sealed, "bob", &format!("task done {}", task.id));
         assert_eq!(show(&sealed, &task.id).state, "claimed");
     }
-    assert_eq!(subjects(&sealed, "operator"), ["to verify: missing", "to verify: own"]);
+    assert_eq!(subjects(&sealed, "operator"), ["to verify: gone", "to verify: own"]);
     assert!(!sealed.dir.join("stolen").exists());
     let task = add(&sealed, "mine", &["--to", "bob", "--check-command", "touch made"]);
     works(&sealed, "bob", &format!("task done {}", task.id));
@@ -227,6 +261,10 @@ fn who_may_do_what_with_a_task() {
     assert_eq!(sealed.refused(4, &["task", "show", "tsk_x"]).kind, "no-such-task");
     sealed.refused(2, &["task", "add", "  "]);
     sealed.refused(2, &["task", "add", "x", "--scope", "../y"]);
+    sealed.refused(2, &["task", "add", "x", "--check-command", " "]);
+    // No shell reads it: `true` would have verified it, with the rest as its arguments.
+    sealed.refused(2, &["task", "add", "x", "--check-command", "true && false"]);
+    assert_eq!(sealed.ok(["task", "ls", "--role", "ghost"]), "no such tasks\n");
     let spawned = sealed.spawn_with(&["eve", "--task", &of_role.id], &["sleep", "1000000"]);
     assert_eq!(spawned.task.map(|task| task.title).as_deref(), Some("of keepers"));
 }
@@ -239,7 +277,12 @@ fn a_split_task_goes_on_with_its_first_part() {
     works(&sealed, "bob", &format!("task split {} --into lexer --into parser", whole.id));
     let shown = show(&sealed, &whole.id);
     assert_eq!((shown.state.as_str(), shown.parts.len()), ("split", 2));
-    assert!(sealed.ok(["task", "show", &whole.id]).contains("split into "));
+    let card = sealed.ok(["task", "show", &whole.id]);
+    assert_eq!(card.matches("split into").count(), 1, "{card}");
+    let end = |id: &String| id[id.len() - 10..].to_owned();
+    let parts: Vec<String> = shown.parts.iter().map(end).collect();
+    let note = format!("  split into {}\n", parts.join(", "));
+    assert!(sealed.ok(["task", "ls"]).contains(&note));
     let task = sealed.show("bob").task.expect("it goes on");
     assert_eq!(task.title, "lexer");
     assert_eq!(show(&sealed, &task.id).scope, ["src"]);
@@ -280,6 +323,12 @@ fn fifty_writers_at_once_lose_nothing() {
     let sealed = Sealed::up();
     let task = add(&sealed, "busy", &[]);
     std::thread::scope(|scope| {
+        scope.spawn(|| {
+            // Panics if it finds half a file.
+            while show(&sealed, &task.id).notes < 25 {
+                crate::mirror::tasks(&sealed);
+            }
+        });
         for writer in 0..WRITERS {
             let (sealed, id) = (&sealed, task.id.as_str());
             scope.spawn(move || match writer % 2 {
@@ -306,6 +355,11 @@ fn fifty_writers_at_once_lose_nothing() {
     sealed.kill_daemon();
     sealed.start_daemon();
     assert_eq!(show(&sealed, &task.id).steps_done, 25);
+    // Its line in the mirror is whole, and says the same.
+    sealed.ok(["down"]);
+    let lines = crate::mirror::tasks(&sealed);
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert_eq!((&lines[0]["steps"], &lines[0]["steps_done"]), (&25.into(), &25.into()));
 }
 
 #[test]
@@ -324,4 +378,135 @@ fn hostile_words_stay_in_their_place() {
     let mail = works(&sealed, "bob", "mail read");
     assert!(!mail.contains('\u{202e}') && mail.contains(&task.id), "{mail}");
     assert!(Path::new(&task.project).is_absolute());
+}
+
+#[test]
+fn a_list_is_imported_as_a_whole_or_not_at_all() {
+    let sealed = Sealed::up();
+    let long = "x".repeat(300);
+    let list = format!("- [ ] good\n  - [ ] a step\n- [ ] bad\n  - [ ] {long}\n");
+    std::fs::write(sealed.dir.join("TODO"), list).expect("written");
+    let problem = sealed.refused(4, &["task", "import", "TODO", "--to", "role:nobody-has"]);
+    assert!(problem.title.contains("no role"), "{problem:?}");
+    let list = format!("- [ ] good\n- [ ] {long}\n");
+    std::fs::write(sealed.dir.join("TODO"), list).expect("written");
+    let problem = sealed.refused(2, &["task", "import", "TODO"]);
+    assert!(problem.title.contains("invalid title of 'xxx"), "{problem:?}");
+    assert!(problem.detail.contains("nothing was added"), "{problem:?}");
+    assert!(ls(&sealed, &["--all"]).is_empty());
+    // However deep the parts are, all of them come out again.
+    let deep: String = (0..40)
+        .map(|at| format!("{}- [ ] level {at} <!-- tsk_{at} -->\n", "  ".repeat(at)))
+        .collect();
+    std::fs::write(sealed.dir.join("TODO"), deep).expect("written");
+    sealed.ok(["task", "import", "TODO"]);
+    let exported = sealed.ok(["task", "export"]);
+    assert_eq!(exported.lines().count(), 40, "{exported}");
+    assert!(exported.contains(&format!("{}- [ ] level 39", "  ".repeat(39))), "{exported}");
+}
+
+#[test]
+fn what_was_said_of_a_task_is_shown_with_it() {
+    let sealed = Sealed::up();
+    worker(&sealed, "bob", &[]);
+    let task = add(&sealed, "fix it", &["--to", "bob"]);
+    let id = task.id.as_str();
+    works(&sealed, "bob", &format!("task done {id} -m 'merged as 3f2c1a'"));
+    // Another task is begun: what is rejected lies on bob's queue, and was started before.
+    add(&sealed, "next", &["--to", "bob"]);
+    sealed.ok(["task", "verify", id, "--reject", "-m", "no test"]);
+    let back = show(&sealed, id);
+    assert_eq!(
+        (back.state.as_str(), back.reason.as_str()),
+        ("open", "given back (round 1 of 3): no test")
+    );
+    sealed.ok(["task", "verify", id, "-m", "good enough"]);
+    let shown = sealed.ok(["task", "show", id]);
+    for words in [
+        "verified by the operator",
+        "by operator",
+        "claimed by bob",
+        "> merged as 3f2c1a",
+        "given back by operator",
+        "> no test",
+        "note of operator",
+        "> good enough",
+    ] {
+        assert!(shown.contains(words), "{words}: {shown}");
+    }
+    let again: Vec<Task> = sealed.json(&["task", "reopen", id, "-m", "it broke"]);
+    assert!(sealed.ok(["task", "show", &again[0].id]).contains("> it broke"));
+    // What happened to its tasks is part of an agent's history.
+    for told in [sealed.ok(["why", "bob"]), sealed.ok(["events", "--agent", "bob"])] {
+        assert!(told.contains("claimed done by"), "{told}");
+        assert!(told.contains(id), "{told}");
+    }
+}
+
+#[test]
+fn a_signal_names_the_task_that_its_agent_was_on_then() {
+    let sealed = Sealed::up();
+    let task = add(&sealed, "fix it", &[]);
+    sealed.ok(["spawn", "bob", "--task", &task.id, "--", "sleep", "1000000"]);
+    let registered = || -> Vec<serde_json::Value> {
+        let list: perennial_api::signal::SignalList =
+            sealed.json(&["signal", "ls", "--kind", "AGENT_REGISTERED"]);
+        list.signals.iter().map(|one| one.payload["node_id"].clone()).collect()
+    };
+    assert_eq!(registered(), [serde_json::json!(task.id)]);
+    sealed.ok(["task", "verify", &task.id]);
+    sealed.ok(["restart", "bob"]);
+    sealed.until("registered again", || registered().len() == 2);
+    assert_eq!(registered(), [serde_json::Value::Null, serde_json::json!(task.id)]);
+}
+
+/// What is open is not passed over in silence: dependencies are refused, steps are told of, and so is a check that
+/// would not run.
+// covers: T-13
+#[test]
+fn who_says_done_is_told_what_is_open() {
+    let sealed = Sealed::up();
+    worker(&sealed, "bob", &[]);
+    let first = add(&sealed, "first", &[]);
+    let steps = ["--depends-on", &first.id, "--step", "a", "--step", "b"];
+    let second = add(&sealed, "second", &steps);
+    let refused = sealed.refused(3, &["task", "done", &second.id]);
+    assert_eq!(refused.kind, "task-waits");
+    assert!(refused.next.contains(&format!("perennial task verify {}", second.id)), "{refused:?}");
+    let accepted = sealed.ok(["task", "verify", &second.id]);
+    assert!(accepted.contains("verified"), "{accepted}");
+    assert!(accepted.contains("note: 2 of 2 steps are not marked as done"), "{accepted}");
+    assert!(!sealed.ok(["task", "done", &first.id]).contains("note:"));
+    // A check of the project that nobody has trusted.
+    std::fs::write(sealed.dir.join("perennial.toml"), "[checks]\nunit = ['true']\n")
+        .expect("written");
+    let checked = add(&sealed, "checked", &["--check", "unit"]);
+    assert!(checked.reason.contains("its check can't be run"), "{checked:?}");
+    let claimed = sealed.ok(["task", "done", &checked.id]);
+    assert!(claimed.contains("not trusted: `perennial config trust`"), "{claimed}");
+    assert!(show(&sealed, &checked.id).reason.contains("not trusted"));
+    let read = sealed.ok(["mail", "read"]);
+    assert!(!read.contains("What was said of it"), "{read}");
+    // Words that are no words, and directories that are none.
+    let ran = sealed.run(["task", "step", &checked.id, "abc"]);
+    assert!(ran.code == 2 && ran.stderr.contains("a whole number from 1"), "{ran:?}");
+    for words in [
+        &["task", "ls", "--project", "/nowhere"][..],
+        &["task", "export", "--dir", "/nowhere"],
+        &["task", "add", "x", "--dir", "/nowhere"],
+    ] {
+        assert_eq!(sealed.refused(4, words).kind, "no-directory", "{words:?}");
+    }
+}
+
+#[test]
+fn texts_of_tasks_come_from_standard_input() {
+    let sealed = Sealed::up();
+    let mut command = sealed.command(["--json", "task", "add", "long", "-m", "-"]);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("the binary runs");
+    child.stdin.take().expect("a pipe").write_all(b"line 1\nline 2\n").expect("taken");
+    let ran = crate::sealed::ended(child, "task add");
+    let tasks: Vec<Task> = serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{ran:?}"));
+    assert_eq!(show(&sealed, &tasks[0].id).text.as_deref(), Some("line 1\nline 2\n"));
 }

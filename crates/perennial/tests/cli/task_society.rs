@@ -76,6 +76,10 @@ fn claude_gets_its_task_back_with_the_checks_output_and_then_has_it_verified() {
 #[test]
 fn claude_splits_its_task_and_its_parent_takes_up_what_it_leaves() {
     let stage = Stage::new(&Harness::named("claude"));
+    let config = stage.sealed.home.config.join("config.toml");
+    std::fs::write(config, "raise_loops_after_s = 2\n").expect("written");
+    stage.sealed.kill_daemon();
+    stage.sealed.start_daemon();
     let made = add(&stage, &["port the parser"]);
     spawn(&stage, "ada", &[], &json!([{ "text": "Ready." }]));
     let turns = json!([
@@ -95,6 +99,10 @@ fn claude_splits_its_task_and_its_parent_takes_up_what_it_leaves() {
         loops().tasks.iter().all(|task| task.open_loop.as_ref().is_some_and(|it| it.to == "ada"))
     );
     stage.until("its parent is told", || was_told(&stage, "unfinished tasks to you"));
+    // Nobody has taken it up: it comes back, by the clock, into the parent's conversation.
+    let raised = || show(&stage, &parts[0]).open_loop.map_or(0, |it| it.raised);
+    stage.until("it is raised again", || raised() >= 2);
+    stage.until("its parent is told again", || was_told(&stage, "still open"));
     let turns = json!([
         task(&json!({ "action": "take", "id": parts[0] })),
         { "text": "Mine now." },

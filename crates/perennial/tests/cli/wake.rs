@@ -12,6 +12,10 @@ fn a_stopped_agent_gets_its_next_session_and_keeps_its_identity() {
     let second = sealed.show("bob");
     assert_eq!(second.id, first.id);
     assert_ne!(pid(&second), pid(&first));
+    // A bare command has no conversation that it could leave, and is not said to.
+    sealed.ok(["restart", "bob", "--fresh"]);
+    let why = sealed.ok(["why", "bob"]);
+    assert!(why.contains("session 3") && !why.contains("conversation"), "{why}");
 }
 
 #[test]

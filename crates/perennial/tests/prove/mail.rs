@@ -18,7 +18,7 @@ use crate::sealed::{PROGRAM, finish};
 const FOURTH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/conformance/fourth/parley.toml");
 
 const AGENTS: u64 = 20;
-/// So many agents write in each trial, so many mails each.
+/// How many agents write in each trial, and how many mails each.
 const SENDERS: u64 = 4;
 const MAILS: u64 = 6;
 /// The breaker opens at the fifth restart.

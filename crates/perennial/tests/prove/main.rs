@@ -18,6 +18,7 @@ mod claude;
 mod conformance;
 #[path = "conformance.rs"]
 mod conformance_row;
+mod continuity;
 mod conversation;
 mod damage;
 #[path = "../cli/flooder.rs"]
@@ -41,6 +42,8 @@ mod terminal;
 #[allow(dead_code, reason = "shared with the tests, which use more of it")]
 #[path = "../cli/tmux.rs"]
 mod tmux;
+#[path = "../cli/unfinished_work.rs"]
+mod unfinished_work;
 mod upgrade;
 #[allow(dead_code, reason = "shared with the tests, which use more of it")]
 #[path = "../cli/watch.rs"]
@@ -53,7 +56,7 @@ use proof::Proof;
 type Row = fn(&mut Proof);
 
 /// The rows that are tried from outside; `xtask/src/prove.rs` says what each shows.
-const ROWS: [(&str, Row); 10] = [
+const ROWS: [(&str, Row); 11] = [
     ("sends", sends::sends),
     ("pairs", pairs::pairs),
     ("menus", menus::menus),
@@ -63,6 +66,7 @@ const ROWS: [(&str, Row); 10] = [
     ("board", board::board),
     ("mail", mail::mail),
     ("readers", readers::readers),
+    ("continuity", continuity::continuity),
     ("conformance", conformance_row::conformance),
 ];
 

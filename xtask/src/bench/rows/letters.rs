@@ -25,7 +25,7 @@ use crate::workshop::{Workshop, output};
 
 const LIVING: usize = 1_000;
 const MAILS: u128 = 50_000;
-const READERS: u128 = 50;
+pub const READERS: u128 = 50;
 /// So many are written to a reader, who then reads them.
 const AT_ONCE: u128 = 50;
 const CALLS: usize = 40;
@@ -123,6 +123,16 @@ fn write_history(home: &Path, mails: u128) -> Result<()> {
     for number in 1..=READERS {
         past.begin(AgentId(number), &format!("reader-{number}"), "claude")?;
     }
+    write_mails(&mut past, mails, true)?;
+    for number in 1..=READERS {
+        past.ask(Command::Stop(AgentId(number).to_string()))?;
+        past.report(AgentId(number), Report::Exited(Exit::KillSignal(15)))?;
+    }
+    past.settle(0)
+}
+
+/// The operator's mails to the readers, who read them or not.
+pub fn write_mails(past: &mut Past, mails: u128, are_read: bool) -> Result<()> {
     for batch in 0..mails / AT_ONCE {
         let reader = AgentId(batch % READERS + 1);
         let ids: Vec<MessageId> =
@@ -131,13 +141,11 @@ fn write_history(home: &Path, mails: u128) -> Result<()> {
             past.ask(Command::Mail(Box::new(draft(*id, reader))))?;
         }
         // An agent that reads them one by one is slowed down.
-        past.ask_as(Caller::Agent(reader), Command::ReadMail { ids })?;
+        if are_read {
+            past.ask_as(Caller::Agent(reader), Command::ReadMail { ids })?;
+        }
     }
-    for number in 1..=READERS {
-        past.ask(Command::Stop(AgentId(number).to_string()))?;
-        past.report(AgentId(number), Report::Exited(Exit::KillSignal(15)))?;
-    }
-    past.settle(0)
+    Ok(())
 }
 
 fn draft(id: MessageId, reader: AgentId) -> MailDraft {

@@ -7,10 +7,14 @@ mod identity;
 mod journal;
 mod letters;
 mod past;
+mod phases;
 mod prime;
 mod restart;
 mod send;
 mod snapshot;
+mod society;
+#[path = "../../../../crates/perennial-engine/tests/work/stretch.rs"]
+mod stretch;
 mod tokens;
 mod tree;
 
@@ -20,10 +24,12 @@ pub use hook::{hook, session};
 pub use identity::{call, identity};
 pub use journal::journal;
 pub use letters::letters;
+pub use phases::phases;
 pub use prime::prime;
 pub use restart::restart;
 pub use send::send;
 pub use snapshot::snapshot;
+pub use society::society;
 pub use tokens::tokens;
 pub use tree::tree;
 
@@ -34,7 +40,8 @@ use crate::workshop::Workshop;
 pub type Measure = fn(&Workshop, &[&str], &mut Vec<Line>) -> anyhow::Result<()>;
 
 /// Which measure brings which rows; in the order in which they run.
-pub const MEASURES: [(&[&str], Measure); 12] = [
+pub const MEASURES: [(&[&str], Measure); 14] = [
+    (&["phases"], phases),
     (&["P1"], restart),
     (&["P3", "P16"], hook),
     (&["P2", "P4", "P5", "P8", "P14"], crowd),
@@ -42,6 +49,7 @@ pub const MEASURES: [(&[&str], Measure); 12] = [
     (&["P16"], send),
     (&["P17"], prime),
     (&["P19"], letters),
+    (&["P20"], society),
     (&["P12"], snapshot),
     (&["P6"], tokens),
     (&["P7"], journal),

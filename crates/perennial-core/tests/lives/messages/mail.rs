@@ -97,7 +97,7 @@ impl Told {
                     assert_eq!(planned.as_ref(), Some(&delivery), "it is still planned");
                     match delivery.typing {
                         Typing::Mails { mails, left } => Some((mails, left)),
-                        Typing::Text(_) | Typing::Round(_) => None,
+                        Typing::Text(_) | Typing::Round(_) | Typing::Handoff(_) => None,
                     }
                 }
                 Effect::Session(_)
@@ -105,6 +105,9 @@ impl Told {
                 | Effect::Continue { .. }
                 | Effect::PromptHeard { .. }
                 | Effect::Job(_)
+                | Effect::Keep(_)
+                | Effect::Checkpoint(_)
+                | Effect::Snapshot(_)
                 | Effect::RemoveSecrets { .. } => None,
             })
             .collect();

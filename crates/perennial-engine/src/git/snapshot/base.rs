@@ -7,24 +7,26 @@
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use sha1::{Digest, Sha1};
-
+use super::stat_cache::checksum;
 use crate::git::base_ref::Kept;
 use crate::git::error::{At, GitError};
 use crate::git::object::{EntryMode, ObjectId, ObjectKind, decode_tree, tree_of_commit};
 use crate::git::object_store::ObjectStore;
 use crate::git::repository::read_optional;
 
-const MAGIC: &[u8; 8] = b"PerBS 1\n";
+const MAGIC: &[u8; 8] = b"PerBS 2\n";
+/// Of the checksum at the end.
+const SUM: usize = 4;
 const MOST_BYTES: u64 = 1 << 30;
 /// Of trees in trees; no path of a file system is so deep.
 const MOST_DEPTH: usize = 1000;
 
-/// The blobs and trees below a commit; `None` if the commit itself can't be read.
+/// The blobs and trees below a commit; `None` if the commit itself can't be read. `go_on` is asked for each tree.
 pub fn reachable(
     objects: &ObjectStore,
     commit: ObjectId,
     (kept, cache): (Kept, &Path),
+    go_on: &dyn Fn() -> bool,
 ) -> Result<Option<HashSet<ObjectId>>, GitError> {
     // A ref that was gone may have let objects go with it.
     if kept == Kept::Before
@@ -38,6 +40,9 @@ pub fn reachable(
     while let Some(tree) = open.pop() {
         if ids.contains(&tree) {
             continue;
+        }
+        if !go_on() {
+            return Err(GitError::Interrupted);
         }
         let read = objects.read_kind(tree, ObjectKind::Tree);
         let Some(entries) = read.ok().and_then(|bytes| decode_tree(&bytes)) else {
@@ -103,16 +108,16 @@ fn keep_whole(
 
 fn load(path: &Path) -> Option<HashSet<ObjectId>> {
     let bytes = read_optional(path, MOST_BYTES).ok()??;
-    let (body, sum) = bytes.split_at_checked(bytes.len().checked_sub(20)?)?;
+    let (body, sum) = bytes.split_at_checked(bytes.len().checked_sub(SUM)?)?;
     let ids = body.strip_prefix(MAGIC)?;
-    (Sha1::digest(body)[..] == *sum)
+    (checksum(body) == *sum)
         .then(|| ids.chunks_exact(20).filter_map(ObjectId::from_slice).collect())
 }
 
 fn save(path: &Path, ids: &HashSet<ObjectId>) -> Result<(), GitError> {
     let mut bytes = MAGIC.to_vec();
     ids.iter().for_each(|id| bytes.extend_from_slice(&id.0));
-    let sum = Sha1::digest(&bytes);
+    let sum = checksum(&bytes);
     bytes.extend_from_slice(&sum);
     let temporary = path.with_extension("new");
     std::fs::write(&temporary, &bytes).at(&temporary)?;

@@ -12,6 +12,7 @@
 //! - SN3  A snapshot is complete or is not listed: its ref comes last.
 //! - SN4  What is not in it is ignored by git or listed as left out.
 
+mod against_head;
 mod base;
 mod contents;
 mod diff;
@@ -34,14 +35,15 @@ mod write_file;
 
 use serde::{Deserialize, Serialize};
 
+pub use against_head::against_head;
 pub use contents::{Contents, StoredFile, Unit};
 pub use diff::{Change, ChangeKind, PatchLimits, compare, patch};
-pub use drop::drop_snapshot;
+pub use drop::drop_snapshots;
 pub use path_text::escape;
-pub use restore::{Restored, WithIndex, restore, restore_to};
+pub use restore::{Restored, Stopped, WithIndex, check_restore, restore, restore_to};
 pub use state_file::StateFile;
 pub use store::SnapshotStore;
-pub use take::{TakeOrder, Taken, look, take};
+pub use take::{TakeOrder, Taken, fill_cache, look, take};
 
 /// The largest file that is taken, by default.
 pub const MOST_FILE_BYTES: u64 = 64 << 20;

@@ -34,6 +34,8 @@ pub struct PackWriter {
     most_bytes: u64,
     /// Objects of a look, which are not written.
     looked_at: Option<Overlay>,
+    /// Objects are not even kept.
+    is_forgetful: bool,
 }
 
 /// Objects that are in memory only.
@@ -41,6 +43,8 @@ pub type Overlay = HashMap<ObjectId, (ObjectKind, Vec<u8>)>;
 
 /// A look keeps objects up to this size; larger ones are known by their ids.
 const MOST_LOOKED_AT: usize = 1 << 20;
+/// … and of files so much together, those that are seen first.
+const MOST_LOOKED_AT_TOGETHER: u64 = 256 << 20;
 
 impl std::fmt::Debug for PackWriter {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -60,6 +64,7 @@ impl PackWriter {
             content_bytes: 0,
             most_bytes,
             looked_at: None,
+            is_forgetful: false,
         }
     }
 
@@ -67,6 +72,11 @@ impl PackWriter {
     pub fn look() -> PackWriter {
         let looked_at = Some(Overlay::new());
         PackWriter { looked_at, ..PackWriter::new(PathBuf::new(), u64::MAX) }
+    }
+
+    /// Writes and keeps nothing.
+    pub fn fill() -> PackWriter {
+        PackWriter { is_forgetful: true, ..PackWriter::look() }
     }
 
     pub fn is_look(&self) -> bool {
@@ -101,7 +111,11 @@ impl PackWriter {
             return Ok(id);
         }
         if let Some(overlay) = &mut self.looked_at {
-            if bytes.len() <= MOST_LOOKED_AT || kind != ObjectKind::Blob {
+            let together = self.content_bytes + bytes.len() as u64;
+            let has_room = bytes.len() <= MOST_LOOKED_AT && together <= MOST_LOOKED_AT_TOGETHER;
+            let is_kept = has_room || kind != ObjectKind::Blob;
+            if is_kept && !self.is_forgetful {
+                self.content_bytes = together;
                 overlay.insert(id, (kind, bytes.to_owned()));
             }
             return Ok(id);
@@ -130,9 +144,9 @@ impl PackWriter {
         Ok(id)
     }
 
-    /// Makes the pack durable; nothing, if nothing was added.
-    pub fn finish(mut self) -> Result<(), GitError> {
-        let Some(file) = self.file.take() else { return Ok(()) };
+    /// Makes the pack durable, and tells where its index is; nothing, if nothing was added.
+    pub fn finish(mut self) -> Result<Option<PathBuf>, GitError> {
+        let Some(file) = self.file.take() else { return Ok(None) };
         let temporary = self.temporary();
         let sum = seal(file, self.entries.len()).at(&temporary)?;
         let name = format!("pack-{}", ObjectId(sum));
@@ -143,7 +157,8 @@ impl PackWriter {
         write_index(&index_temporary, &self.entries, &sum).at(&index_temporary)?;
         std::fs::rename(&temporary, &pack).at(&pack)?;
         std::fs::rename(&index_temporary, &index).at(&index)?;
-        sync_directory(&self.directory)
+        sync_directory(&self.directory)?;
+        Ok(Some(index))
     }
 
     /// Forgets what was added.

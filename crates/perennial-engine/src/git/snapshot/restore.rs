@@ -6,7 +6,8 @@
 //! Invariants
 //! - RS1  What is replaced or removed is in the snapshot of the present (`obstacles.rs`); otherwise nothing is touched.
 //! - RS2  What is removed is judged by the restored ignore rules: a file that they ignore stays.
-//! - RS3  What the snapshot left out, and sparse paths, stay as they are.
+//! - RS3  What the snapshot left out stays as it is. So do sparse paths, unless the index that expects them not to be
+//!   there is restored, too.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::os::unix::ffi::OsStrExt;
@@ -14,7 +15,7 @@ use std::path::Path;
 
 use super::contents::{Contents, StoredFile, permissions};
 use super::obstacles;
-use super::path_text::unescape;
+use super::path_text::{escape, unescape};
 use super::restore_index::IndexLock;
 use super::take::{TakeOrder, look};
 use super::write_file::Directory;
@@ -37,49 +38,180 @@ pub struct Restored {
     pub indexes: usize,
 }
 
+/// A restore that did not come to its end.
+#[derive(Debug, thiserror::Error)]
+#[error("a restore stopped before its end")]
+pub struct Stopped {
+    /// Whether anything may have been changed.
+    pub has_begun: bool,
+    pub restored: Restored,
+    /// The files that were not written or not removed and should have been, escaped.
+    pub left: Vec<String>,
+    #[source]
+    pub error: GitError,
+}
+
+impl From<GitError> for Box<Stopped> {
+    /// Before anything was changed.
+    fn from(error: GitError) -> Box<Stopped> {
+        let (restored, left) = (Restored::default(), Vec::new());
+        Box::new(Stopped { has_begun: false, restored, left, error })
+    }
+}
+
 type Files = BTreeMap<Vec<u8>, StoredFile>;
 
-/// Restores `target` into the work tree of `order`, of which `present` is the snapshot of this moment.
+/// Restores `target` into the work tree that `order` names by its top directory, of which `present` is the snapshot of this moment.
 pub fn restore(
     order: &TakeOrder<'_>,
     target: &Contents,
     present: &Contents,
     with_index: WithIndex,
-) -> Result<Restored, GitError> {
-    let top = repository::find(order.directory)?;
-    let root = Directory::open(&top.work_tree).at(&top.work_tree)?;
+) -> Result<Restored, Box<Stopped>> {
     let (wanted, there) = (target.files(), present.files());
-    let obstacles = obstacles::find(&root, (target, &wanted), &there)?;
+    let top = repository::find(order.directory)?;
+    // Whoever has put a link there since would have us write elsewhere.
+    if top.work_tree != order.directory {
+        return Err(GitError::Replaced(order.directory.to_owned()).into());
+    }
+    let (root, locks) = prepared(&top, target, (&wanted, &there), with_index)?;
+    let mut doing = Doing {
+        root: &root,
+        target,
+        wanted: &wanted,
+        there: &there,
+        with_index,
+        left: BTreeSet::new(),
+    };
+    doing.left = doing.changed().chain(doing.extras()).cloned().collect();
+    let mut restored = Restored::default();
+    match doing.all(order, present, locks, &mut restored) {
+        Ok(()) => Ok(restored),
+        Err(error) => {
+            let left = doing.left.iter().map(|path| escape(path)).collect();
+            Err(Box::new(Stopped { has_begun: true, restored, left, error }))
+        }
+    }
+}
+
+/// Why a restore would be refused now; nothing is changed.
+pub fn check_restore(
+    order: &TakeOrder<'_>,
+    target: &Contents,
+    present: &Contents,
+    with_index: WithIndex,
+) -> Result<(), GitError> {
+    let files = (&target.files(), &present.files());
+    let top = repository::find(order.directory)?;
+    prepared(&top, target, files, with_index).map(|_| ())
+}
+
+/// The work tree and the locks of its indexes, if nothing is in the way.
+fn prepared(
+    top: &Repository,
+    target: &Contents,
+    (wanted, there): (&Files, &Files),
+    with_index: WithIndex,
+) -> Result<(Directory, Vec<LockedIndex>), GitError> {
+    let root = Directory::open(&top.work_tree).at(&top.work_tree)?;
+    let obstacles = obstacles::find(&root, (target, wanted), there)?;
     if !obstacles.is_empty() {
         return Err(GitError::InTheWay(obstacles));
     }
     let locks = match with_index {
-        WithIndex::Yes => lock_indexes(&top, target)?,
+        WithIndex::Yes => lock_indexes(top, target)?,
         WithIndex::No => Vec::new(),
     };
-    let mut restored = Restored::default();
-    clear(&root, &wanted, &there, &mut restored).at(&root.path)?;
-    let changed = wanted.iter().filter(|(path, file)| there.get(*path) != Some(file));
-    for (path, file) in changed {
+    Ok((root, locks))
+}
+
+/// A restore that goes on, and what it has not come to yet.
+struct Doing<'a> {
+    root: &'a Directory,
+    target: &'a Contents,
+    wanted: &'a Files,
+    there: &'a Files,
+    with_index: WithIndex,
+    left: BTreeSet<Vec<u8>>,
+}
+
+type LockedIndex = (Repository, IndexLock, usize);
+
+impl<'a> Doing<'a> {
+    fn changed(&self) -> impl Iterator<Item = &'a Vec<u8>> + use<'a> {
+        let (wanted, there) = (self.wanted, self.there);
+        wanted.iter().filter(|(path, file)| there.get(*path) != Some(file)).map(|(path, _)| path)
+    }
+
+    fn extras(&self) -> impl Iterator<Item = &'a Vec<u8>> + use<'a> {
+        let (wanted, there) = (self.wanted, self.there);
+        there.keys().filter(|path| !wanted.contains_key(*path))
+    }
+
+    fn all(
+        &mut self,
+        order: &TakeOrder<'_>,
+        present: &Contents,
+        locks: Vec<LockedIndex>,
+        restored: &mut Restored,
+    ) -> Result<(), GitError> {
+        let (root, target) = (self.root, self.target);
+        clear(root, (self.wanted, self.there), &mut self.left, restored).at(&root.path)?;
+        for path in self.changed() {
+            self.write(path)?;
+            self.left.remove(path);
+            restored.written += 1;
+        }
+        for (repository, lock, at) in locks {
+            lock.put(&repository, target, &target.units[at])?;
+            restored.indexes += 1;
+        }
+        self.remove_extras(order, restored)?;
+        settle_directories(root, target, Some(present)).at(&root.path)
+    }
+
+    fn write(&self, path: &Vec<u8>) -> Result<(), GitError> {
+        let (root, Some(file)) = (self.root, self.wanted.get(path)) else { return Ok(()) };
         let shown = root.path.join(Path::new(std::ffi::OsStr::from_bytes(path)));
-        let same_content = there.get(path).is_some_and(|old| {
+        let same_content = self.there.get(path).is_some_and(|old| {
             old.id == file.id
                 && (old.mode == EntryMode::Symlink) == (file.mode == EntryMode::Symlink)
         });
-        if same_content {
-            root.set_mode(path, file.permissions).at(&shown)?;
-        } else {
-            root.write(path, *file, &target.read(file.id)?).at(&shown)?;
+        match same_content {
+            true => root.set_mode(path, file.permissions).at(&shown),
+            false => root.write(path, *file, &self.target.read(file.id)?).at(&shown),
         }
-        restored.written += 1;
     }
-    for (repository, lock, at) in locks {
-        lock.put(&repository, target, &target.units[at])?;
-        restored.indexes += 1;
+
+    /// RS2 and RS3.
+    fn remove_extras(
+        &mut self,
+        order: &TakeOrder<'_>,
+        restored: &mut Restored,
+    ) -> Result<(), GitError> {
+        let (root, left_out) = (self.root, left_out(self.target));
+        let sparse = match self.with_index {
+            WithIndex::Yes => HashSet::new(),
+            WithIndex::No => sparse_paths(self.target)?,
+        };
+        let now = look(order)?.files();
+        for path in self.extras() {
+            let is_left_out = left_out.contains(&**path)
+                || (0..path.len()).any(|at| path[at] == b'/' && left_out.contains(&path[..at]));
+            if now.contains_key(path) && !is_left_out && !sparse.contains(path) {
+                let shown = root.path.join(Path::new(std::ffi::OsStr::from_bytes(path)));
+                root.remove(path).at(&shown)?;
+                restored.removed += 1;
+                for at in (0..path.len()).rev().filter(|at| path[*at] == b'/') {
+                    if !root.remove_empty(&path[..at]) {
+                        break;
+                    }
+                }
+            }
+            self.left.remove(path);
+        }
+        Ok(())
     }
-    remove_extras(order, &root, target, (&wanted, &there), &mut restored)?;
-    settle_directories(&root, target, Some(present)).at(&root.path)?;
-    Ok(restored)
 }
 
 /// Writes the files of a snapshot into a directory that is empty or does not exist.
@@ -101,10 +233,7 @@ pub fn restore_to(directory: &Path, target: &Contents) -> Result<Restored, GitEr
 }
 
 /// The locks of all indexes that the snapshot has, before anything is changed.
-fn lock_indexes(
-    top: &Repository,
-    target: &Contents,
-) -> Result<Vec<(Repository, IndexLock, usize)>, GitError> {
+fn lock_indexes(top: &Repository, target: &Contents) -> Result<Vec<LockedIndex>, GitError> {
     let mut locks = Vec::new();
     for (at, unit) in target.units.iter().enumerate().filter(|(_, unit)| unit.index.is_some()) {
         let path = unit.prefix.strip_suffix(b"/").unwrap_or(&unit.prefix);
@@ -126,8 +255,8 @@ fn lock_indexes(
 /// Removes files of the present that stand where a directory has to be, and directories where a file has to be.
 fn clear(
     root: &Directory,
-    wanted: &Files,
-    there: &Files,
+    (wanted, there): (&Files, &Files),
+    left: &mut BTreeSet<Vec<u8>>,
     restored: &mut Restored,
 ) -> std::io::Result<()> {
     for path in there.keys().filter(|path| !wanted.contains_key(*path)) {
@@ -140,6 +269,7 @@ fn clear(
             .is_some_and(|(next, _)| next.starts_with(&inside));
         if is_below_a_file || is_above_a_file {
             root.remove(path)?;
+            left.remove(path);
             restored.removed += 1;
             for at in above.rev() {
                 root.remove_empty(&path[..at]);
@@ -149,34 +279,6 @@ fn clear(
     // A directory without files in it may still be where a file has to be.
     for path in wanted.keys().filter(|path| !there.contains_key(*path)) {
         root.remove_directories(path)?;
-    }
-    Ok(())
-}
-
-/// RS2 and RS3.
-fn remove_extras(
-    order: &TakeOrder<'_>,
-    root: &Directory,
-    target: &Contents,
-    (wanted, there): (&Files, &Files),
-    restored: &mut Restored,
-) -> Result<(), GitError> {
-    let (left_out, sparse) = (left_out(target), sparse_paths(target)?);
-    let now = look(order)?.files();
-    let extras = now.keys().filter(|path| there.contains_key(*path) && !wanted.contains_key(*path));
-    for path in extras {
-        let is_left_out = left_out.contains(&**path)
-            || (0..path.len()).any(|at| path[at] == b'/' && left_out.contains(&path[..at]));
-        if is_left_out || sparse.contains(path) {
-            continue;
-        }
-        root.remove(path).at(&root.path)?;
-        restored.removed += 1;
-        for at in (0..path.len()).rev().filter(|at| path[*at] == b'/') {
-            if !root.remove_empty(&path[..at]) {
-                break;
-            }
-        }
     }
     Ok(())
 }
@@ -234,12 +336,22 @@ fn settle_directories(
             }
         }
     }
+    let wanted: HashSet<Vec<u8>> = target
+        .units
+        .iter()
+        .flat_map(|unit| {
+            unit.state.empty_directories.iter().filter_map(|it| full(&unit.prefix, it))
+        })
+        .collect();
     for unit in present.into_iter().flat_map(|present| &present.units) {
-        let kept = target.units.iter().find(|other| other.prefix == unit.prefix);
         for path in unit.state.empty_directories.iter().rev() {
-            let is_wanted = kept.is_some_and(|kept| kept.state.empty_directories.contains(path));
-            if let Some(at) = full(&unit.prefix, path).filter(|_| !is_wanted) {
+            if let Some(at) = full(&unit.prefix, path).filter(|at| !wanted.contains(at)) {
                 root.remove_empty(&at);
+                // It may have been all that was left in those above.
+                let above = (0..at.len()).rev().filter(|end| at[*end] == b'/');
+                let mut above =
+                    above.map(|end| &at[..end]).take_while(|above| !wanted.contains(*above));
+                let _ = above.all(|above| root.remove_empty(above));
             }
         }
     }

@@ -14,9 +14,11 @@ use crate::git::object_store::{ObjectStore, write_loose};
 use crate::git::repository::Repository;
 
 /// The lock of an index. It is taken before any file is touched, and goes away unless the index is put in its place.
+/// It has a second name that nobody else uses: by that a lock is known that a killed daemon left, and is taken over.
 #[derive(Debug)]
 pub struct IndexLock {
     path: PathBuf,
+    own: PathBuf,
     file: std::fs::File,
     is_done: bool,
 }
@@ -24,13 +26,20 @@ pub struct IndexLock {
 impl IndexLock {
     pub fn take(repository: &Repository) -> Result<IndexLock, GitError> {
         let path = repository.git_dir.join("index.lock");
-        match std::fs::File::options().write(true).create_new(true).open(&path) {
-            Ok(file) => Ok(IndexLock { path, file, is_done: false }),
+        let own = repository.git_dir.join("perennial-index.lock");
+        if is_same_file(&path, &own) {
+            std::fs::remove_file(&path).at(&path)?;
+        }
+        let _ = std::fs::remove_file(&own);
+        let file = std::fs::File::options().write(true).create_new(true).open(&own).at(&own)?;
+        match std::fs::hard_link(&own, &path) {
+            Ok(()) => Ok(IndexLock { path, own, file, is_done: false }),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 Err(GitError::Locked(path))
             }
             Err(error) => Err(error).at(&path),
         }
+        .inspect_err(|_| _ = std::fs::remove_file(repository.git_dir.join("perennial-index.lock")))
     }
 
     /// Writes the index of a snapshot, and the staged objects that the repository has lost meanwhile.
@@ -69,7 +78,14 @@ impl Drop for IndexLock {
         if !self.is_done {
             let _ = std::fs::remove_file(&self.path);
         }
+        let _ = std::fs::remove_file(&self.own);
     }
+}
+
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let file = |path: &Path| path.symlink_metadata().ok().map(|it| (it.dev(), it.ino()));
+    file(one).is_some_and(|it| file(other) == Some(it))
 }
 
 fn restore_objects(

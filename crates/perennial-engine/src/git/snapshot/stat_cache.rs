@@ -10,14 +10,16 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use sha1::{Digest, Sha1};
+use flate2::Crc;
 
 use super::walk::FileStat;
 use crate::git::error::{At, GitError};
 use crate::git::object::ObjectId;
 use crate::git::repository::read_optional;
 
-const MAGIC: &[u8; 8] = b"PerSC 1\n";
+const MAGIC: &[u8; 8] = b"PerSC 2\n";
+/// Of the checksum at the end: it tells a torn file from a whole one.
+const SUM: usize = 4;
 const MOST_BYTES: u64 = 1 << 30;
 /// Kernels may stamp a file with the time of the last tick.
 const MARGIN_NS: i64 = 20_000_000;
@@ -38,9 +40,9 @@ pub struct StatCache {
 impl StatCache {
     pub fn load(path: &Path) -> StatCache {
         let bytes = read_optional(path, MOST_BYTES).ok().flatten().unwrap_or_default();
-        let is_whole = bytes.len() >= MAGIC.len() + 60 + 20 && bytes.starts_with(MAGIC) && {
-            let (body, sum) = bytes.split_at(bytes.len() - 20);
-            Sha1::digest(body)[..] == *sum
+        let is_whole = bytes.len() >= MAGIC.len() + 60 + SUM && bytes.starts_with(MAGIC) && {
+            let (body, sum) = bytes.split_at(bytes.len() - SUM);
+            checksum(body) == *sum
         };
         if is_whole { StatCache { bytes } } else { StatCache::default() }
     }
@@ -55,15 +57,22 @@ impl StatCache {
 
     /// By path.
     pub fn files(&self) -> HashMap<&[u8], (FileStat, ObjectId)> {
-        let mut files = HashMap::new();
+        let mut files = HashMap::with_capacity(self.bytes.len() / 96);
         let mut rest = self.bytes.get(MAGIC.len() + 60..).unwrap_or_default();
-        rest = &rest[..rest.len().saturating_sub(20)];
+        rest = &rest[..rest.len().saturating_sub(SUM)];
         while let Some((path, file, next)) = entry(rest) {
             files.insert(path, file);
             rest = next;
         }
         files
     }
+}
+
+/// Of our own caches; not against somebody who wants to deceive.
+pub fn checksum(bytes: &[u8]) -> [u8; SUM] {
+    let mut crc = Crc::new();
+    crc.update(bytes);
+    crc.sum().to_le_bytes()
 }
 
 type Entry<'a> = (&'a [u8], (FileStat, ObjectId), &'a [u8]);
@@ -89,6 +98,7 @@ fn entry(bytes: &[u8]) -> Option<Entry<'_>> {
 #[derive(Debug)]
 pub struct NewStatCache {
     bytes: Vec<u8>,
+    entries: usize,
     before_ns: i64,
 }
 
@@ -96,7 +106,11 @@ impl NewStatCache {
     pub fn begin(now_ns: i64) -> NewStatCache {
         let mut bytes = MAGIC.to_vec();
         bytes.resize(MAGIC.len() + 60, 0);
-        NewStatCache { bytes, before_ns: now_ns - MARGIN_NS }
+        NewStatCache { bytes, entries: 0, before_ns: now_ns - MARGIN_NS }
+    }
+
+    pub fn len(&self) -> usize {
+        self.entries
     }
 
     pub fn add(&mut self, path: &[u8], stat: &FileStat, id: ObjectId) {
@@ -104,6 +118,7 @@ impl NewStatCache {
         if stat.modified_ns >= self.before_ns || stat.changed_ns >= self.before_ns {
             return;
         }
+        self.entries += 1;
         let first = path.len() as u64 | u64::from(stat.mode) << 32;
         self.bytes.extend_from_slice(&first.to_le_bytes());
         for word in [
@@ -125,7 +140,7 @@ impl NewStatCache {
             let at = MAGIC.len() + at * 20;
             self.bytes[at..at + 20].copy_from_slice(&id.0);
         }
-        let sum = Sha1::digest(&self.bytes);
+        let sum = checksum(&self.bytes);
         self.bytes.extend_from_slice(&sum);
         let temporary = path.with_extension("new");
         std::fs::write(&temporary, &self.bytes).at(&temporary)?;

@@ -155,37 +155,58 @@ impl SnapshotStore {
         ObjectStore::open(&self.path.join("objects"))
     }
 
-    fn ref_path(&self, commit: ObjectId) -> PathBuf {
-        self.path.join("refs/snapshots").join(commit.to_string())
+    /// Where the refs of a holder are: two who work in one tree may hold the same snapshot.
+    fn refs(&self, holder: Option<&str>) -> PathBuf {
+        let refs = self.path.join("refs/snapshots");
+        holder.map(|holder| refs.join(holder)).unwrap_or(refs)
     }
 
+    fn holders(&self) -> Result<Vec<PathBuf>, GitError> {
+        let top = self.refs(None);
+        let below = list(&top)?.into_iter().filter(|name| ObjectId::parse(name).is_none());
+        let mut holders: Vec<PathBuf> = below.map(|name| top.join(name)).collect();
+        holders.push(top);
+        Ok(holders)
+    }
+
+    /// Whether anybody holds a snapshot.
     pub fn has(&self, commit: ObjectId) -> bool {
-        let text = read_optional(&self.ref_path(commit), 64).ok().flatten();
-        text.is_some_and(|text| text == format!("{commit}\n").into_bytes())
+        self.holders().is_ok_and(|holders| holders.iter().any(|refs| is_ref(refs, commit)))
+    }
+
+    pub fn holds(&self, holder: Option<&str>, commit: ObjectId) -> bool {
+        is_ref(&self.refs(holder), commit)
     }
 
     /// ST1.
-    pub fn add_ref(&self, commit: ObjectId) -> Result<(), GitError> {
-        write_durably(&self.ref_path(commit), format!("{commit}\n").as_bytes())
+    pub fn add_ref(&self, holder: Option<&str>, commit: ObjectId) -> Result<(), GitError> {
+        let refs = self.refs(holder);
+        if !refs.exists() {
+            std::fs::create_dir(&refs).at(&refs)?;
+            sync_directory(&self.refs(None))?;
+        }
+        write_durably(&refs.join(commit.to_string()), format!("{commit}\n").as_bytes())
     }
 
-    pub fn remove_ref(&self, commit: ObjectId) -> Result<(), GitError> {
-        let path = self.ref_path(commit);
+    pub fn remove_ref(&self, holder: Option<&str>, commit: ObjectId) -> Result<(), GitError> {
+        let path = self.refs(holder).join(commit.to_string());
         match std::fs::remove_file(&path) {
-            Err(error) if is_absent(&error) => Ok(()),
-            removed => removed.at(&path),
+            Err(error) if is_absent(&error) => {}
+            removed => removed.at(&path)?,
         }
+        // A directory that is not empty stays.
+        let _ = holder.map(|_| std::fs::remove_dir(self.refs(holder)));
+        Ok(())
     }
 
     /// All snapshots that are complete.
     pub fn commits(&self) -> Result<Vec<ObjectId>, GitError> {
-        let path = self.path.join("refs/snapshots");
-        let listed = match std::fs::read_dir(&path) {
-            Err(error) if is_absent(&error) => return Ok(Vec::new()),
-            listed => listed.at(&path)?,
-        };
-        let names = listed.flatten().filter_map(|entry| entry.file_name().into_string().ok());
-        Ok(names.filter_map(|name| ObjectId::parse(&name)).filter(|id| self.has(*id)).collect())
+        let mut commits = HashSet::new();
+        for refs in self.holders()? {
+            let ids = list(&refs)?.into_iter().filter_map(|name| ObjectId::parse(&name));
+            commits.extend(ids.filter(|id| is_ref(&refs, *id)));
+        }
+        Ok(commits.into_iter().collect())
     }
 }
 
@@ -217,6 +238,20 @@ pub fn pack_indexes(packs: &Path) -> Result<Vec<PathBuf>, GitError> {
             is_index && path.with_extension("pack").exists()
         })
         .collect())
+}
+
+/// The names in a directory; none if there is no directory.
+fn list(path: &Path) -> Result<Vec<String>, GitError> {
+    let listed = match std::fs::read_dir(path) {
+        Err(error) if is_absent(&error) => return Ok(Vec::new()),
+        listed => listed.at(path)?,
+    };
+    Ok(listed.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect())
+}
+
+fn is_ref(refs: &Path, commit: ObjectId) -> bool {
+    let text = read_optional(&refs.join(commit.to_string()), 64).ok().flatten();
+    text.is_some_and(|text| text == format!("{commit}\n").into_bytes())
 }
 
 fn short(bytes: &[u8]) -> String {

@@ -2,6 +2,7 @@
 //!
 //! Invariants
 //! - TK1  Nothing is written to the store if nothing changed since the last snapshot of the same work tree.
+//! - TK2  A work tree that can't be read to its end, or not in time, leaves nothing behind, no ref among it.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -12,6 +13,7 @@ use super::stat_cache::{Last, NewStatCache, StatCache};
 use super::store::{SnapshotStore, StoreLock};
 use super::walk::FileStat;
 use super::{LeftOut, MOST_FILE_BYTES, MOST_NEW_BYTES};
+use crate::git::base_ref;
 use crate::git::error::GitError;
 use crate::git::object::{ObjectId, ObjectKind};
 use crate::git::object_store::ObjectStore;
@@ -25,12 +27,14 @@ pub struct TakeOrder<'a> {
     pub snapshots: &'a Path,
     /// The owner's own ignore file (`ignore::owners_file`).
     pub owners_ignore_file: Option<PathBuf>,
+    /// Who holds the snapshot, in letters, digits and dashes; it is there until all who hold it have dropped it.
+    pub holder: Option<&'a str>,
     /// For the date of the commit: nanoseconds since 1970.
     pub now_ns: i64,
     pub most_file_bytes: u64,
     pub most_new_bytes: u64,
     /// Told how many files have been seen, now and then; `false` ends it with `Interrupted`.
-    pub go_on: &'a dyn Fn(usize) -> bool,
+    pub go_on: &'a (dyn Fn(usize) -> bool + Sync),
 }
 
 impl std::fmt::Debug for TakeOrder<'_> {
@@ -45,6 +49,7 @@ impl<'a> TakeOrder<'a> {
             directory,
             snapshots,
             owners_ignore_file: None,
+            holder: None,
             now_ns,
             most_file_bytes: MOST_FILE_BYTES,
             most_new_bytes: MOST_NEW_BYTES,
@@ -88,6 +93,8 @@ pub(super) struct Taking<'a> {
     pub nested: usize,
     pub left_out: Vec<LeftOut>,
     pub torn: Vec<String>,
+    /// Refs that were written for it: git directory and commit.
+    pub new_refs: Vec<(PathBuf, ObjectId)>,
 }
 
 impl<'a> Taking<'a> {
@@ -109,7 +116,19 @@ impl<'a> Taking<'a> {
             nested: 0,
             left_out: Vec::new(),
             torn: Vec::new(),
+            new_refs: Vec::new(),
         })
+    }
+
+    /// Nothing comes of it: what was written for it goes (TK2).
+    fn give_up(self, error: GitError) -> GitError {
+        self.pack.discard();
+        for (common_dir, commit) in self.new_refs {
+            if let Err(error) = base_ref::release(&common_dir, commit) {
+                tracing::warn!(%error, "a ref of a snapshot that failed can't be removed");
+            }
+        }
+        error
     }
 
     /// Adds an object, unless it is there or reachable from the base.
@@ -147,18 +166,19 @@ pub fn take(order: &TakeOrder<'_>) -> Result<Taken, GitError> {
     let mut taking = Taking::begin(order, (&store, &lock), &cache, pack)?;
     let unit = match taking.unit(&repository.work_tree, b"", Some(&repository), 0) {
         Ok(unit) => unit,
-        Err(error) => {
-            taking.pack.discard();
-            return Err(error);
-        }
+        Err(error) => return Err(taking.give_up(error)),
     };
     let same = cache
         .last()
         .filter(|last| last.tree == unit.tree && last.base == unit.base && store.has(last.commit));
+    let known = taking.cached.len();
     let Taking { mut pack, cache: new_cache, files, read, nested, left_out, torn, .. } = taking;
     let (commit, objects, bytes) = match same {
         Some(last) => {
             pack.discard();
+            if !store.holds(order.holder, last.commit) {
+                store.add_ref(order.holder, last.commit)?;
+            }
             (last.commit, 0, 0)
         }
         None => {
@@ -166,13 +186,15 @@ pub fn take(order: &TakeOrder<'_>) -> Result<Taken, GitError> {
             let commit = pack.add(ObjectKind::Commit, text.as_bytes())?;
             let (objects, bytes) = (pack.count(), pack.pack_bytes());
             pack.finish()?;
-            store.add_ref(commit)?;
+            store.add_ref(order.holder, commit)?;
             (commit, objects, bytes)
         }
     };
     let last = Last { commit, tree: unit.tree, base: unit.base };
+    // Nothing was read and nothing is gone: it is the cache that there is.
+    let is_same_cache = read == 0 && new_cache.len() == known && cache.last() == Some(last);
     // A snapshot is no worse without its cache.
-    if let Err(error) = new_cache.save(&cache_path, last) {
+    if !is_same_cache && let Err(error) = new_cache.save(&cache_path, last) {
         tracing::warn!(%error, "the cache of a snapshot can't be written");
     }
     Ok(Taken {
@@ -189,6 +211,25 @@ pub fn take(order: &TakeOrder<'_>) -> Result<Taken, GitError> {
         left_out,
         torn,
     })
+}
+
+/// Reads a work tree, so that its next snapshot finds most files in the cache. Nothing else is written. One that is ended
+/// early keeps what it has come to.
+pub fn fill_cache(order: &TakeOrder<'_>) -> Result<(), GitError> {
+    let repository = repository::find(order.directory)?;
+    let store = SnapshotStore::of(order.snapshots, &repository);
+    let lock = store.lock()?;
+    let cache_path = store.cache(&repository.work_tree);
+    let cache = StatCache::load(&cache_path);
+    let mut taking = Taking::begin(order, (&store, &lock), &cache, PackWriter::fill())?;
+    let ended = taking.unit(&repository.work_tree, b"", Some(&repository), 0).map(|_| ());
+    let is_more = ended.is_ok() || taking.cache.len() > taking.cached.len();
+    let none = ObjectId([0; 20]);
+    let last = cache.last().unwrap_or(Last { commit: none, tree: none, base: None });
+    if is_more {
+        taking.cache.save(&cache_path, last)?;
+    }
+    ended
 }
 
 /// What a snapshot would hold now; nothing is written but caches.

@@ -109,7 +109,11 @@ impl Taking<'_> {
             match kept {
                 Ok(kept) => {
                     let cache = self.store.base(commit);
-                    let found = base::reachable(&objects, commit, (kept, &cache))?;
+                    if kept == base_ref::Kept::Now {
+                        self.new_refs.push((repository.common_dir.clone(), commit));
+                    }
+                    let go_on = || (self.order.go_on)(self.files);
+                    let found = base::reachable(&objects, commit, (kept, &cache), &go_on)?;
                     let is_borrowed = self.pack.is_look() || self.store.borrow(repository)?;
                     if let Some(ids) = found.filter(|_| is_borrowed) {
                         (base, reachable) = (Some(commit), ids);
@@ -173,6 +177,7 @@ impl Taking<'_> {
             ignore_case,
             most_file_bytes: self.order.most_file_bytes,
             sparse_blob: &sparse_blob,
+            go_on: &|| (self.order.go_on)(self.files),
         };
         walk::walk(root, &order)
     }

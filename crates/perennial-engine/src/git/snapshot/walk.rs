@@ -1,17 +1,24 @@
 //! Walks one work tree: what is tracked, and what is not ignored.
 //!
 //! Invariants
-//! - WK1  Every directory is opened from the one above it, without following links: what is found is in the tree.
+//! - WK1  Every directory is opened below the top, through no link: what is found is in the tree.
 //! - WK2  What belongs to the tree and is not taken is listed, with why. Only ignored paths are passed over in silence.
 //! - WK3  Another repository is never walked into: it is reported, and has a snapshot of its own.
 
 use std::collections::HashSet;
 use std::io::Read;
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::panic::resume_unwind;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
+use rustix::io::Errno;
 
-use super::path_text::escape;
+use super::path_text::{escape, unescape};
+use super::read_file;
 use super::secrets::is_secret;
 use super::{LeftOut, Why};
 use crate::git::GitError;
@@ -19,7 +26,7 @@ use crate::git::ignore::{Patterns, Rules};
 use crate::git::index::Index;
 use crate::git::object::{EntryMode, ObjectId};
 
-/// Deeper directories are left out; each level holds a descriptor.
+/// Deeper directories are left out.
 const MOST_DEPTH: usize = 200;
 const MOST_FILES: usize = 2_000_000;
 const MOST_IGNORE_FILE: u64 = 8 << 20;
@@ -79,19 +86,15 @@ pub struct WalkOrder<'a> {
     pub ignore_case: bool,
     pub most_file_bytes: u64,
     /// Reads the `.gitignore` of a sparse path, which is in the index only.
-    pub sparse_blob: &'a dyn Fn(ObjectId) -> Option<Vec<u8>>,
+    pub sparse_blob: &'a (dyn Fn(ObjectId) -> Option<Vec<u8>> + Sync),
+    /// Asked for each directory; `false` ends the walk with `Interrupted`.
+    pub go_on: &'a (dyn Fn() -> bool + Sync),
 }
 
 impl std::fmt::Debug for WalkOrder<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("WalkOrder").field("index", self.index).finish_non_exhaustive()
     }
-}
-
-struct Walker<'a> {
-    order: &'a WalkOrder<'a>,
-    tracked: HashSet<&'a [u8]>,
-    found: Walked,
 }
 
 /// Whether what is not tracked counts.
@@ -102,38 +105,179 @@ enum Taking {
     TrackedOnly,
 }
 
+/// A directory that is to be walked. Its path ends in `/` unless it is the top.
+struct Open {
+    path: Vec<u8>,
+    rules: Rules,
+    taking: Taking,
+    depth: usize,
+}
+
+/// The directories that nobody has walked yet, and how many are being walked.
+#[derive(Default)]
+struct Queue {
+    open: Vec<Open>,
+    busy: usize,
+}
+
+/// What the threads of one walk share.
+struct Walk<'a> {
+    root: &'a OwnedFd,
+    order: &'a WalkOrder<'a>,
+    tracked: HashSet<&'a [u8]>,
+    queue: Mutex<Queue>,
+    more: Condvar,
+    is_ended: AtomicBool,
+}
+
+/// From so many tracked files on, two threads walk: most of a walk is the kernel's time.
+const MANY: usize = 1500;
+
 pub fn walk(root: &OwnedFd, order: &WalkOrder<'_>) -> Result<Walked, GitError> {
-    let tracked = order
-        .index
-        .entries
-        .iter()
-        .filter(|entry| entry.mode != EntryMode::Directory)
-        .map(|entry| &*entry.path)
-        .collect();
-    let mut walker = Walker { order, tracked, found: Walked::default() };
-    walker.directory(root, &mut Vec::new(), &order.rules.clone(), Taking::All, 0)?;
-    Ok(walker.found)
+    let entries = order.index.entries.iter();
+    let tracked = entries.filter(|entry| entry.mode != EntryMode::Directory);
+    let tracked = tracked.map(|entry| &*entry.path).collect();
+    let top = Open { path: Vec::new(), rules: order.rules.clone(), taking: Taking::All, depth: 0 };
+    let queue = Mutex::new(Queue { open: vec![top], ..Queue::default() });
+    let walk = Walk {
+        root,
+        order,
+        tracked,
+        queue,
+        more: Condvar::new(),
+        is_ended: AtomicBool::new(false),
+    };
+    let (mut found, others) = match order.index.entries.len() > MANY {
+        false => (walk.run(), None),
+        true => std::thread::scope(|scope| {
+            let other = scope.spawn(|| walk.run());
+            let found = walk.run();
+            (found, Some(other.join().unwrap_or_else(|panic| resume_unwind(panic))))
+        }),
+    };
+    if let Some(other) = others {
+        found.files.extend(other.files);
+        found.directories.extend(other.directories);
+        found.nested.extend(other.nested);
+        found.left_out.extend(other.left_out);
+    }
+    if walk.is_ended.into_inner() {
+        return Err(GitError::Interrupted);
+    }
+    if found.files.len() > MOST_FILES {
+        return Err(GitError::TooManyFiles(MOST_FILES));
+    }
+    // Repositories are numbered in their order.
+    found.nested.sort();
+    mark_bare(&mut found);
+    Ok(found)
+}
+
+/// A directory is bare if it is not ignored, and nothing in it or below it was taken or left out.
+fn mark_bare(found: &mut Walked) {
+    let left: Vec<Vec<u8>> =
+        found.left_out.iter().filter_map(|left| unescape(&left.path)).collect();
+    let taken = found.files.iter().map(|file| &*file.path);
+    let others = found.nested.iter().chain(&left).map(|path| &**path);
+    let mut full: HashSet<&[u8]> = HashSet::new();
+    for path in taken.chain(others) {
+        // What is above one that is known is known, too.
+        for at in (0..path.len()).rev().filter(|at| path[*at] == b'/') {
+            if !full.insert(&path[..at]) {
+                break;
+            }
+        }
+    }
+    for directory in &mut found.directories {
+        directory.is_bare &= !full.contains(&*directory.path);
+    }
+}
+
+impl Walk<'_> {
+    /// Walks directories until none is left.
+    fn run(&self) -> Walked {
+        let mut walker = Walker { walk: self, found: Walked::default() };
+        while let Some((open, _busy)) = self.next() {
+            let inside = walker.directory(open);
+            if !(self.order.go_on)() {
+                self.is_ended.store(true, Ordering::Relaxed);
+            }
+            if self.is_ended.load(Ordering::Relaxed) {
+                self.queue().open.clear();
+                continue;
+            }
+            // With far too many the walk ends, and whoever asked is told.
+            if walker.found.files.len() <= MOST_FILES {
+                self.queue().open.extend(inside);
+            }
+        }
+        walker.found
+    }
+
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn next(&self) -> Option<(Open, Busy<'_>)> {
+        let mut queue = self.queue();
+        loop {
+            if let Some(open) = queue.open.pop() {
+                queue.busy += 1;
+                return Some((open, Busy(self)));
+            }
+            if queue.busy == 0 {
+                return None;
+            }
+            queue = self.more.wait(queue).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+/// A directory is being walked. The other thread waits for it, and must not wait for one that panicked.
+struct Busy<'a>(&'a Walk<'a>);
+
+impl Drop for Busy<'_> {
+    fn drop(&mut self) {
+        self.0.queue().busy -= 1;
+        self.0.more.notify_all();
+    }
+}
+
+/// One thread of a walk, and what it has found.
+struct Walker<'a> {
+    walk: &'a Walk<'a>,
+    found: Walked,
 }
 
 impl Walker<'_> {
-    /// Walks one directory, whose path ends in `/` unless it is the top. Tells whether anything was taken.
-    fn directory(
-        &mut self,
-        fd: &OwnedFd,
-        path: &mut Vec<u8>,
-        rules: &Rules,
-        taking: Taking,
-        depth: usize,
-    ) -> Result<bool, GitError> {
-        let Ok(names) = entries(fd) else {
-            self.leave_out(path, Why::Unreadable);
-            return Ok(true);
+    /// Walks one directory; returns those in it that are to be walked.
+    fn directory(&mut self, open: Open) -> Vec<Open> {
+        let Open { mut path, rules, taking, depth } = open;
+        let opened = match path.strip_suffix(b"/") {
+            None => open_directory(self.walk.root, b"."),
+            Some(path) => open_below(self.walk.root, path),
+        };
+        let fd = match opened {
+            Ok(fd) => fd,
+            // It went away.
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Vec::new(),
+            Err(_) => {
+                self.leave_out(path.strip_suffix(b"/").unwrap_or(&path), Why::Unreadable);
+                return Vec::new();
+            }
+        };
+        if !path.is_empty() && !self.enter(&fd, &path[..path.len() - 1], taking) {
+            return Vec::new();
+        }
+        let Ok(names) = entries(&fd) else {
+            self.leave_out(&path, Why::Unreadable);
+            return Vec::new();
         };
         let rules = match taking {
-            Taking::All => self.rules_of(fd, path, rules),
-            Taking::TrackedOnly => rules.clone(),
+            Taking::All => self.rules_of(&fd, &path, &rules),
+            Taking::TrackedOnly => rules,
         };
-        let (length, mut took) = (path.len(), false);
+        let (length, mut inside) = (path.len(), Vec::new());
         for (name, kind) in names {
             if name == b".git" {
                 continue;
@@ -141,55 +285,50 @@ impl Walker<'_> {
             path.truncate(length);
             path.extend_from_slice(&name);
             let kind = match kind {
-                FileType::Unknown => kind_of(fd, &name).unwrap_or(FileType::Unknown),
+                FileType::Unknown => kind_of(&fd, &name).unwrap_or(FileType::Unknown),
                 kind => kind,
             };
-            took |= if kind == FileType::Directory {
-                self.below(fd, path, &name, &rules, (taking, depth))?
+            if kind == FileType::Directory {
+                inside.extend(self.below(&path, &rules, (taking, depth)));
             } else {
-                self.file(fd, path, &name, kind, &rules, taking)?
-            };
+                self.file(&fd, &path, &name, kind, &rules, taking);
+            }
         }
-        path.truncate(length);
-        Ok(took)
+        inside
     }
 
+    /// Lists a directory that was opened; `false` if it is another repository (WK3).
+    fn enter(&mut self, fd: &OwnedFd, path: &[u8], taking: Taking) -> bool {
+        if kind_of(fd, b".git").is_some() {
+            self.found.nested.push(path.to_owned());
+            return false;
+        }
+        let mode = rustix::fs::fstat(fd).map_or(0o755, |stat| stat.st_mode);
+        let is_bare = taking == Taking::All;
+        self.found.directories.push(WalkedDirectory { path: path.to_owned(), mode, is_bare });
+        true
+    }
+
+    /// Whether a directory is to be walked, and how.
     fn below(
         &mut self,
-        fd: &OwnedFd,
-        path: &mut Vec<u8>,
-        name: &[u8],
+        path: &[u8],
         rules: &Rules,
         (taking, depth): (Taking, usize),
-    ) -> Result<bool, GitError> {
-        let is_link_to_repository = self.tracked.contains(&**path);
+    ) -> Option<Open> {
+        let is_link_to_repository = self.walk.tracked.contains(path);
         let is_ignored = taking == Taking::TrackedOnly || rules.ignores(path, true);
-        path.push(b'/');
-        let has_tracked = is_link_to_repository || !self.order.index.below(path).is_empty();
-        path.pop();
+        let path = [path, b"/"].concat();
+        let has_tracked = is_link_to_repository || !self.walk.order.index.below(&path).is_empty();
         if is_ignored && !has_tracked {
-            return Ok(false);
+            return None;
         }
-        let inner = match open_directory(fd, name) {
-            Ok(inner) if depth < MOST_DEPTH => inner,
-            Ok(_) => return Ok(self.leave_out(path, Why::TooDeep)),
-            // It went away.
-            Err(rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR) => return Ok(false),
-            Err(_) => return Ok(self.leave_out(path, Why::Unreadable)),
-        };
-        if kind_of(&inner, b".git").is_some() {
-            self.found.nested.push(path.clone());
-            return Ok(true);
+        if depth >= MOST_DEPTH {
+            self.leave_out(&path[..path.len() - 1], Why::TooDeep);
+            return None;
         }
-        let mode = rustix::fs::fstat(&inner).map_or(0o755, |stat| stat.st_mode);
-        let at = self.found.directories.len();
-        self.found.directories.push(WalkedDirectory { path: path.clone(), mode, is_bare: false });
         let taking = if is_ignored { Taking::TrackedOnly } else { Taking::All };
-        path.push(b'/');
-        let took = self.directory(&inner, path, rules, taking, depth + 1)?;
-        path.pop();
-        self.found.directories[at].is_bare = !took && !is_ignored;
-        Ok(took)
+        Some(Open { path, rules: rules.clone(), taking, depth: depth + 1 })
     }
 
     fn file(
@@ -200,50 +339,42 @@ impl Walker<'_> {
         kind: FileType,
         rules: &Rules,
         taking: Taking,
-    ) -> Result<bool, GitError> {
-        let is_tracked = self.tracked.contains(path);
+    ) {
+        let is_tracked = self.walk.tracked.contains(path);
         if !is_tracked && (taking == Taking::TrackedOnly || rules.ignores(path, false)) {
-            return Ok(false);
+            return;
         }
         if !matches!(kind, FileType::RegularFile | FileType::Symlink) {
-            return Ok(self.leave_out(path, Why::Special));
+            return self.leave_out(path, Why::Special);
         }
         if !is_tracked && is_secret(path) {
-            return Ok(self.leave_out(path, Why::Secret));
+            return self.leave_out(path, Why::Secret);
         }
         let stat = match rustix::fs::statat(fd, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => FileStat::from(stat),
-            Err(rustix::io::Errno::NOENT) => return Ok(false),
-            Err(_) => return Ok(self.leave_out(path, Why::Unreadable)),
+            Err(Errno::NOENT) => return,
+            Err(_) => return self.leave_out(path, Why::Unreadable),
         };
-        if stat.size > self.order.most_file_bytes {
-            return Ok(self.leave_out(path, Why::TooLarge));
-        }
-        if self.found.files.len() >= MOST_FILES {
-            return Err(GitError::TooManyFiles(MOST_FILES));
+        if stat.size > self.walk.order.most_file_bytes {
+            return self.leave_out(path, Why::TooLarge);
         }
         let is_link = kind == FileType::Symlink;
         self.found.files.push(WalkedFile { path: path.to_owned(), stat, is_link });
-        Ok(true)
     }
 
-    /// A directory with something that was left out in it is not bare either.
-    fn leave_out(&mut self, path: &[u8], why: Why) -> bool {
+    fn leave_out(&mut self, path: &[u8], why: Why) {
         self.found.left_out.push(LeftOut { path: escape(path), why });
-        true
     }
 
     fn rules_of(&self, fd: &OwnedFd, path: &[u8], rules: &Rules) -> Rules {
+        let order = self.walk.order;
         let read = read_ignore_file(fd).or_else(|| {
             let sparse = [path, b".gitignore"].concat();
-            let entry = self.order.index.below(&sparse).first()?;
-            (entry.path == sparse && entry.skip_worktree)
-                .then(|| (self.order.sparse_blob)(entry.id))?
+            let entry = order.index.below(&sparse).first()?;
+            (entry.path == sparse && entry.skip_worktree).then(|| (order.sparse_blob)(entry.id))?
         });
         match read {
-            Some(bytes) => {
-                rules.clone().with(Patterns::parse(path, &bytes, self.order.ignore_case))
-            }
+            Some(bytes) => rules.clone().with(Patterns::parse(path, &bytes, order.ignore_case)),
             None => rules.clone(),
         }
     }
@@ -264,6 +395,12 @@ fn entries(fd: &OwnedFd) -> rustix::io::Result<Vec<(Vec<u8>, FileType)>> {
 fn kind_of(fd: &OwnedFd, name: &[u8]) -> Option<FileType> {
     let stat = rustix::fs::statat(fd, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
     Some(FileType::from_raw_mode(stat.st_mode))
+}
+
+/// WK1.
+fn open_below(root: &OwnedFd, path: &[u8]) -> rustix::io::Result<OwnedFd> {
+    let path = Path::new(std::ffi::OsStr::from_bytes(path));
+    read_file::open(root, path, OFlags::RDONLY | OFlags::DIRECTORY)
 }
 
 /// WK1.

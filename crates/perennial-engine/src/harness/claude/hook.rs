@@ -14,6 +14,7 @@ use crate::harness::dialect::{Call, NotUnderstood};
 use crate::harness::hook_fields::{HookFields, Structured};
 use crate::harness::mail_texts::brought;
 use crate::harness::typing::{fingerprint, older_fingerprint};
+use crate::transcript::claude::THRASHING;
 use crate::transcript::step::ID_BYTES;
 
 /// Reads what a hook was given on its standard input.
@@ -60,6 +61,8 @@ fn seen(event: &str, (fields, lists): (&HookFields, &Lists), in_subagent: bool) 
             Seen::ReplyEnded { background_tasks: lists.background_tasks.unwrap_or(0) }
         }
         "StopFailure" if !in_subagent => Seen::CallFailed(failure(fields)),
+        // The compaction waits for the reply; a subagent's is no matter of the main conversation.
+        "PreCompact" if !in_subagent => Seen::CompactionAnnounced { is_certain: true },
         "PostCompact" => Seen::Compacted,
         _ => return None,
     })
@@ -108,10 +111,10 @@ fn notified(kind: Option<&str>) -> Option<Seen> {
 }
 
 fn failure(fields: &HookFields) -> Failure {
+    let told = fields.text("last_assistant_message").unwrap_or_default();
     match fields.text("error") {
-        Some("rate_limit") => {
-            Failure::RateLimit { until: fields.text("last_assistant_message").and_then(reset) }
-        }
+        _ if told.starts_with(THRASHING) => Failure::Thrash,
+        Some("rate_limit") => Failure::RateLimit { until: reset(told) },
         Some("authentication_failed" | "oauth_org_not_allowed" | "billing_error") => {
             Failure::Refused
         }

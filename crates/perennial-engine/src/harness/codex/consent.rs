@@ -21,14 +21,20 @@ pub struct OwnHook<'a> {
     pub matcher: Option<&'a str>,
     pub command: &'a str,
     pub timeout_s: u32,
+    /// The others are named without it, too.
+    pub is_optional: bool,
 }
 
-/// Whether the owner has trusted all of these hooks, or wants to be asked. `config` is the owner's
-/// configuration.
-pub fn is_given(hooks: &[OwnHook<'_>], config: &toml::Table, extra: &[String]) -> bool {
+/// The hooks that are named to the program: all of them if the owner wants to be asked, those that the owner has trusted
+/// if only optional ones are missing among them, and otherwise none. `config` is the owner's configuration.
+pub fn given<'a, 'h>(
+    hooks: &'h [OwnHook<'a>],
+    config: &toml::Table,
+    extra: &[String],
+) -> Vec<&'h OwnHook<'a>> {
     let is_asked = extra.windows(2).any(|pair| pair == ASKED);
     if is_asked || extra.iter().any(|argument| argument == UNASKED) {
-        return true;
+        return hooks.iter().collect();
     }
     let record = config.get("hooks").and_then(|hooks| hooks.get("state"));
     let is_trusted = |hook: &OwnHook<'_>| {
@@ -36,7 +42,10 @@ pub fn is_given(hooks: &[OwnHook<'_>], config: &toml::Table, extra: &[String]) -
             record.and_then(|record| record.get(name(hook))?.get("trusted_hash")?.as_str());
         trusted == Some(hash(hook).as_str())
     };
-    hooks.iter().all(is_trusted)
+    match hooks.iter().all(|hook| hook.is_optional || is_trusted(hook)) {
+        true => hooks.iter().filter(|hook| is_trusted(hook)).collect(),
+        false => Vec::new(),
+    }
 }
 
 /// How long the program lets a hook of this event run: of these it takes no longer time, and knows the
@@ -56,7 +65,7 @@ pub fn name(hook: &OwnHook<'_>) -> String {
 
 /// What the program knows a hook by: the digest of a sorted form of it.
 pub fn hash(hook: &OwnHook<'_>) -> String {
-    let OwnHook { event, matcher, command, timeout_s } = hook;
+    let OwnHook { event, matcher, command, timeout_s, is_optional: _ } = hook;
     let handler =
         json!({ "async": false, "command": command, "timeout": timeout_s, "type": "command" });
     // Sorted by name, as this map is.
@@ -85,13 +94,19 @@ fn snake(event: &str) -> String {
 mod tests {
     use super::*;
 
-    const STOP: OwnHook<'_> =
-        OwnHook { event: "Stop", matcher: None, command: "/bin/cat", timeout_s: 3 };
+    const STOP: OwnHook<'_> = OwnHook {
+        event: "Stop",
+        matcher: None,
+        command: "/bin/cat",
+        timeout_s: 3,
+        is_optional: false,
+    };
     const QUESTION: OwnHook<'_> = OwnHook {
         event: "PreToolUse",
         matcher: Some("request_user_input"),
         command: "/a b/x hook PreToolUse",
         timeout_s: 5,
+        is_optional: false,
     };
 
     /// As Codex 0.166.0 lists these hooks.
@@ -117,16 +132,22 @@ mod tests {
             });
             entries.collect::<String>().parse::<toml::Table>().expect("a table")
         };
+        let given = |hooks: &[OwnHook<'_>], config: &toml::Table, extra: &[String]| {
+            given(hooks, config, extra).len()
+        };
         let both = [STOP, QUESTION];
-        assert!(is_given(&both, &trusted(&[&STOP, &QUESTION]), &[]));
-        assert!(!is_given(&both, &trusted(&[&STOP]), &[]), "one is not trusted");
+        assert_eq!(given(&both, &trusted(&[&STOP, &QUESTION]), &[]), 2);
+        assert_eq!(given(&both, &trusted(&[&STOP]), &[]), 0, "one is not trusted");
         let changed = OwnHook { command: "/bin/other", ..QUESTION };
-        assert!(!is_given(&both, &trusted(&[&STOP, &changed]), &[]), "another command");
-        assert!(!is_given(&both, &toml::Table::new(), &[]));
+        assert_eq!(given(&both, &trusted(&[&STOP, &changed]), &[]), 0, "another command");
+        assert_eq!(given(&both, &toml::Table::new(), &[]), 0);
+        let newer = [STOP, OwnHook { is_optional: true, ..QUESTION }];
+        assert_eq!(given(&newer, &trusted(&[&STOP]), &[]), 1, "an optional one is missing");
+        assert_eq!(given(&newer, &trusted(&[&STOP, &QUESTION]), &[]), 2);
         for words in [&["--dangerously-bypass-hook-trust"][..], &["--enable", "hooks"]] {
             let extra: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
-            assert!(is_given(&both, &toml::Table::new(), &extra), "{words:?}");
+            assert_eq!(given(&both, &toml::Table::new(), &extra), 2, "{words:?}");
         }
-        assert!(!is_given(&both, &toml::Table::new(), &["--enable".to_owned(), "x".to_owned()]));
+        assert_eq!(given(&both, &toml::Table::new(), &["--enable".to_owned(), "x".to_owned()]), 0);
     }
 }

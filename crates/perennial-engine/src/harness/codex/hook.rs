@@ -56,6 +56,8 @@ fn seen(event: &str, fields: &HookFields) -> Option<Seen> {
         }
         "Stop" => Seen::ReplyEnded { background_tasks: 0 },
         "Interrupt" => Seen::Interrupted,
+        // The compaction waits for the reply.
+        "PreCompact" => Seen::CompactionAnnounced { is_certain: true },
         "PostCompact" => Seen::Compacted,
         _ => return None,
     })

@@ -47,12 +47,11 @@ pub fn wire(
     set("check_for_update_on_startup", false.to_string());
     let commands = commands(preset, exe);
     let hooks: Vec<OwnHook<'_>> = own_hooks(preset, &commands);
-    let has_hooks = consent::is_given(&hooks, &config, extra);
+    let hooks = consent::given(&hooks, &config, extra);
+    let has_hooks = !hooks.is_empty();
     set(&format!("mcp_servers.{SERVER}"), server(exe, has_hooks));
     set("notify", notify(&config, exe, place)?);
-    if has_hooks {
-        hooks.iter().for_each(|hook| set(&format!("hooks.{}", hook.event), entry(hook)));
-    }
+    hooks.iter().for_each(|hook| set(&format!("hooks.{}", hook.event), entry(hook)));
     if launch.options.trust {
         let trust = table([("trust_level", text("trusted"))]);
         set("projects", table([(launch.dir.as_str(), trust)]));
@@ -99,6 +98,7 @@ fn own_hooks<'a>(preset: &'a Preset, commands: &'a [String]) -> Vec<OwnHook<'a>>
         matcher: hook.matcher.as_deref(),
         command,
         timeout_s: consent::timeout_s(&hook.event, preset.hooks.timeout_s),
+        is_optional: hook.is_optional,
     });
     own.collect()
 }
@@ -158,8 +158,13 @@ mod tests {
             let value = read["k"].get(plain).and_then(|value| value.get(0)?.as_str());
             assert_eq!(value, Some(plain), "{line}");
         }
-        let hook =
-            OwnHook { event: "Stop", matcher: Some("a|b"), command: "'x' hook", timeout_s: 5 };
+        let hook = OwnHook {
+            event: "Stop",
+            matcher: Some("a|b"),
+            command: "'x' hook",
+            timeout_s: 5,
+            is_optional: false,
+        };
         let expected =
             r#"[{"matcher"="a|b","hooks"=[{"type"="command","command"="'x' hook","timeout"=5}]}]"#;
         assert_eq!(entry(&hook), expected);

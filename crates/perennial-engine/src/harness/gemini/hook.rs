@@ -47,6 +47,10 @@ fn seen(event: &str, fields: &HookFields) -> Option<Seen> {
         "BeforeTool" => Seen::ToolBegan,
         "AfterTool" => Seen::ToolsFinished { calls: Vec::new(), in_subagent: false },
         "Notification" => notified(fields)?,
+        // The program calls it before every request, to look whether there is too much; by a person's command it means it.
+        "PreCompress" => {
+            Seen::CompactionAnnounced { is_certain: fields.text("trigger") == Some("manual") }
+        }
         "AfterAgent" if fields.text("prompt_response") == Some(NO_RESPONSE) => Seen::TurnOver,
         "AfterAgent" => Seen::ReplyEnded { background_tasks: 0 },
         _ => return None,
@@ -90,7 +94,8 @@ fn notified(fields: &HookFields) -> Option<Seen> {
     }
 }
 
-const TEXTS: [&str; 5] = ["session_id", "source", "prompt", "prompt_response", "notification_type"];
+const TEXTS: [&str; 6] =
+    ["session_id", "source", "prompt", "prompt_response", "notification_type", "trigger"];
 
 /// Those of the details of a notification.
 const DETAILS: [&str; 2] = ["type", "title"];

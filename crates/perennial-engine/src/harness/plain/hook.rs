@@ -77,6 +77,7 @@ fn seen(event: &str, said: &Said<'_>) -> Option<Seen> {
         "ended" => Seen::ReplyEnded { background_tasks: 0 },
         "failed" => Seen::CallFailed(failure(said)),
         "interrupted" => Seen::Interrupted,
+        "compacting" => Seen::CompactionAnnounced { is_certain: true },
         "compacted" => Seen::Compacted,
         _ => return None,
     })
@@ -104,6 +105,7 @@ fn failure(said: &Said<'_>) -> Failure {
         "authentication" | "billing" => Failure::Refused,
         "overloaded" => Failure::Overloaded,
         "context-overflow" => Failure::TooLong,
+        "thrashing" => Failure::Thrash,
         _ => Failure::Other,
     }
 }
@@ -148,6 +150,7 @@ mod tests {
             ),
             ("failed", "{}", Seen::CallFailed(Failure::Other)),
             ("interrupted", "{}", Seen::Interrupted),
+            ("compacting", "{}", Seen::CompactionAnnounced { is_certain: true }),
             ("compacted", "{}", Seen::Compacted),
         ];
         for (event, input, seen) in table {

@@ -6,7 +6,7 @@ use perennial_core::text::is_hidden;
 
 use super::Recording;
 
-/// So many bytes are looked at …
+/// At most this many bytes are looked at …
 const LOOKED_AT_BYTES: usize = 16 << 10;
 /// … and so many of text are kept.
 const KEPT_BYTES: usize = 2000;

@@ -54,8 +54,8 @@ impl Run {
         run
     }
 
-    /// One whose agent CLI waits for input.
-    fn idle() -> Run {
+    /// One whose agent CLI starts.
+    fn starting() -> Run {
         let mut run = Run::new();
         run.ask(Command::Spawn(Box::new(Spawn {
             id: BOB,
@@ -75,6 +75,12 @@ impl Run {
             conversation: None,
             situations: Vec::new(),
         })));
+        run
+    }
+
+    /// One whose agent CLI waits for input.
+    fn idle() -> Run {
+        let mut run = Run::starting();
         run.reported(Report::Executed(Process { pid: 7, start_ticks: 7 }));
         let began = Fact::new(Origin::Hook, Seen::SessionBegan(Followed::Started));
         run.hears(began.within("c-1".parse().ok()));
@@ -361,7 +367,13 @@ fn an_agent_stays_in_memory_while_a_text_waits_for_it() {
         What::Agent(BOB, AgentEvent::Moved(moved)),
         What::Agent(
             BOB,
-            AgentEvent::SessionEnded { number: FIRST, exit, is_clean: true, tally: ended },
+            AgentEvent::SessionEnded {
+                number: FIRST,
+                exit,
+                is_clean: true,
+                tally: ended,
+                asked: None,
+            },
         ),
     ] {
         fleet.evolve(&Event { at, what });
@@ -392,6 +404,7 @@ fn an_agent_that_has_expired_leaves_memory_like_a_dead_one() {
         exit: Exit::Code(0),
         is_clean: true,
         tally: perennial_core::restart::Tally::ByFirstRule,
+        asked: Some(Reason::NeverNamed),
     };
     fleet.evolve(&Event { at, what: What::Agent(BOB, ended) });
     let (target, summary) = (BOB.to_string(), Some("done".to_owned()));
@@ -509,6 +522,26 @@ fn reports_that_come_while_others_are_not_recorded_wait_behind_them() {
     run.recorded(Input::Tick);
     let bob = run.supervisor.fleet().agent(BOB).expect("it was born");
     assert!(bob.live_session().is_none() && bob.state != State::Working, "{:?}", bob.state);
+}
+
+/// U4: found by seed 123. Reports are told again as of now, by when the clock has jumped once more.
+#[test]
+fn a_jump_of_the_clock_goes_before_the_times_that_it_puts_off() {
+    for refused in [|append| Input::Failed(append, "I/O error".into()), Input::Conflict] {
+        let mut run = Run::starting();
+        for by in [Duration::from_secs(200), Duration::from_secs(300)] {
+            run.now = run.now + by;
+            run.step(Input::Observed(Observation::ClockJumped { by }));
+            run.step(Input::Tick);
+        }
+        let append = std::mem::take(&mut run.queued)[0];
+        run.step(refused(append));
+        run.now = run.now + TELL_AGAIN_AFTER;
+        run.recorded(Input::Tick);
+        run.recorded(Input::Tick);
+        let bob = run.supervisor.fleet().agent(BOB).expect("it was born");
+        assert_eq!(bob.state, State::Hatching, "its start has time left");
+    }
 }
 
 /// U9

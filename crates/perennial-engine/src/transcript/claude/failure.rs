@@ -8,6 +8,9 @@ use super::line::{self, ApiError, Line, Name, QuotaLimits};
 use super::usage::Damaged;
 use crate::transcript::step::{Content, ErrorKind, Excerpt};
 
+/// How the CLI tells that it stops a turn because compactions don't help.
+pub const THRASHING: &str = "Autocompact is thrashing";
+
 /// The CLI gave up.
 pub fn of_answer(line: &Line<'_>, said: Option<&RawValue>) -> Result<Content, Damaged> {
     let text = content::plain_text(said);
@@ -24,6 +27,7 @@ pub fn of_answer(line: &Line<'_>, said: Option<&RawValue>) -> Result<Content, Da
         ("invalid_request", _) if text.starts_with("Prompt is too long") => {
             ErrorKind::ContextOverflow
         }
+        ("invalid_request", _) if text.starts_with(THRASHING) => ErrorKind::Thrashing,
         (word, status) => {
             by_word(word).unwrap_or_else(|| status.map_or(ErrorKind::Unclassified, by_status))
         }

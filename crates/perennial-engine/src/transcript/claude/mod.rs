@@ -22,6 +22,7 @@ mod tree;
 mod usage;
 
 pub use begun::is_begun;
+pub use failure::THRASHING;
 pub use files::{subagent_directories, subagents};
 pub use model_name::model_name;
 pub use reader::Reader;

@@ -9,7 +9,7 @@ use super::line::{Counts, Damaged, Line, TurnContext, UsageRecord, parse, short,
 use crate::transcript::step::{Tokens, Usage};
 use crate::transcript::tail;
 
-/// No request has so many; what says so is broken. Sums of them stay far from the end of `u64`.
+/// More than any request has; a larger number is an error. Sums of them stay far from the end of `u64`.
 const TOKENS_MAX: u64 = 1 << 32;
 
 static RECORD: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"token_usage_record\""));

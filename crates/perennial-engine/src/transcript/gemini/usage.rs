@@ -14,7 +14,7 @@ use crate::transcript::field::{self, Name};
 use crate::transcript::step::{Tokens, Usage};
 use crate::transcript::tail;
 
-/// No request has so many; what says so is broken. Sums of them stay far from the end of `u64`.
+/// More than any request has; a larger number is an error. Sums of them stay far from the end of `u64`.
 const TOKENS_MAX: u64 = 1 << 32;
 
 static TOKENS: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"tokens\""));

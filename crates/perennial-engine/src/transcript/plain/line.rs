@@ -141,6 +141,7 @@ fn error_kind(word: &str) -> ErrorKind {
         "authentication" => ErrorKind::Authentication,
         "billing" => ErrorKind::Billing,
         "context-overflow" => ErrorKind::ContextOverflow,
+        "thrashing" => ErrorKind::Thrashing,
         "invalid-request" => ErrorKind::InvalidRequest,
         "server" => ErrorKind::Server,
         "connection" => ErrorKind::Connection,

@@ -57,7 +57,7 @@ fn confirmed(args: &Args, context: &Context) -> Result<Targets, Failure> {
     Ok(Targets { names })
 }
 
-/// So many groups of unread mail are listed.
+/// At most this many groups of unread mail are listed.
 const LEFT_LINES: usize = 10;
 
 fn what_follows(agents: &[Agent]) -> &'static str {
@@ -110,7 +110,7 @@ fn left(mail: &[LeftMail]) -> String {
     let mut text = "unread mail:\n".to_owned();
     for LeftMail { fate, to, count } in mail.iter().take(LEFT_LINES) {
         let to = plain(to.as_deref().unwrap_or_default());
-        let mails = if *count == 1 { "mail" } else { "mails" };
+        let (mails, them) = if *count == 1 { ("mail", "it") } else { ("mails", "them") };
         text.push_str(&match fate {
             MailFate::Forwarded => {
                 format!("  {count} {mails} forwarded to {to}, who holds the role\n")
@@ -120,7 +120,7 @@ fn left(mail: &[LeftMail]) -> String {
             }
             MailFate::Returned => format!("  {count} {mails} returned to {to}\n"),
             MailFate::Undeliverable => {
-                format!("  {count} {mails} undeliverable: there is nobody to give it to\n")
+                format!("  {count} {mails} undeliverable: nobody is left to have {them}\n")
             }
         });
     }
@@ -151,7 +151,7 @@ mod tests {
             "unread mail:\n  2 mails forwarded to eve, who holds the role\n  \
              1 mail kept for the next holder of the role architect\n  \
              1 mail returned to operator\n  \
-             3 mails undeliverable: there is nobody to give it to\n"
+             3 mails undeliverable: nobody is left to have them\n"
         );
         mail.extend((0..50).map(|_| group(MailFate::Returned, Some("bob"), 2)));
         assert!(

@@ -215,6 +215,7 @@ fn kind(kind: Kind) -> String {
         Kind::Number { least, most } => format!("a number from {least} to {most}"),
         Kind::Word(words) => format!("one of: {}", words.join(", ")),
         Kind::Roles => "a table for each role, [role.NAME]".to_owned(),
+        Kind::Phase => "lists of words, commands and tools".to_owned(),
         Kind::Checks => "a list for each check: a program and its arguments".to_owned(),
     }
 }

@@ -14,13 +14,13 @@ use crate::cli::{problems, text_source};
 /// Have a matter looked at: it is raised one step higher while nobody has seen it
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Examples: perennial escalate --to parent -s 'the API changed' -m 'v2 has no list call'
-          perennial escalate --to role:architect --severity high -s 'two designs' --file NOTES
+Examples: perennial escalate --to parent -s 'new API' -m 'v2 has no list call'
+          perennial escalate --to role:architect -s 'two designs' --file NOTES
           perennial escalate --to operator --severity critical -s 'disk full'
 
 It is told as mail. Unseen, it goes to the role that oversees that role, then to the parent of the agent that \
-escalates and those above, at last to the operator: after 15 minutes with severity high, 4 hours with low, 1 hour \
-with medium, 4 minutes with critical (`perennial config explain escalate_after_s`).")]
+escalates and those above, at last to the operator: after 4 minutes with severity critical, 15 minutes \
+with high, 1 hour with medium, 4 hours with low (`perennial config explain escalate_after_s`).")]
 pub struct Args {
     /// role:NAME, parent or operator
     #[arg(long, value_name = "TARGET")]

@@ -8,6 +8,10 @@ use crate::cli::failure::VerbResult;
 use crate::cli::number::within;
 use crate::cli::render::escalation;
 
+/// So many are shown.
+const COUNT: u64 = 20;
+const MOST: u64 = 500;
+
 /// List escalations, newest first
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -24,21 +28,30 @@ pub struct Args {
     #[arg(long, value_name = "ID")]
     before: Option<String>,
     /// Show at most this many
-    #[arg(short = 'n', long = "limit", value_name = "COUNT", default_value_t = 20)]
-    #[arg(allow_negative_numbers = true, value_parser = within::<1, 500>)]
+    #[arg(short = 'n', long = "limit", value_name = "COUNT", default_value_t = COUNT)]
+    #[arg(allow_negative_numbers = true, value_parser = within::<1, MOST>)]
     count: u64,
 }
 
 pub fn run(args: &Args, context: &Context) -> VerbResult {
-    let count = args.count.to_string();
+    // One more tells whether there are more.
+    let count = (args.count + u64::from(!context.json)).min(MOST).to_string();
     let query = [
         ("open", args.open.then_some("true")),
         ("before", args.before.as_deref()),
         ("limit", Some(count.as_str())),
     ];
     let answer = context.client.get(&client::path(&["escalations"], &query))?;
+    let shown = usize::try_from(args.count).unwrap_or(usize::MAX);
     context.show(&answer, |all: &Vec<Escalation>| {
-        context.draw(|canvas| escalation::list(all, canvas))
+        context.draw(|canvas| escalation::list(all, shown, &options(args), canvas))
     })?;
     Ok(ExitCode::Done)
+}
+
+/// What the next page is asked for with, a blank behind each word.
+fn options(args: &Args) -> String {
+    let open = if args.open { "--open " } else { "" };
+    let count = if args.count == COUNT { String::new() } else { format!("-n {} ", args.count) };
+    format!("{open}{count}")
 }

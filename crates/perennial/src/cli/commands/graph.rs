@@ -43,8 +43,7 @@ enum Verb {
 Examples: perennial graph show
           perennial graph show bob
           perennial graph show role:architect
-          perennial graph show agent:opus
-          perennial graph show situation:session-agt_01jcnhrzjae008000000000001.2")]
+          perennial graph show agent:opus")]
 pub struct ShowArgs {
     /// An entity, or an agent's name or id [default: list the entities]
     #[arg(value_name = "WHAT")]

@@ -1,7 +1,7 @@
 //! `hook` (hidden): an agent CLI calls it at its own events. One round trip; it never blocks the CLI.
 //!
-//! Fails open: without a daemon it prints nothing and ends with 0. That it was called is noted for the
-//! next daemon to count; what the agent CLI said is lost.
+//! Fails open: without a daemon it prints nothing and ends with 0. What the agent CLI said is kept beside its
+//! session for the next daemon, the beginning of it and as long as there is room; what can't be kept is counted.
 
 use std::ffi::OsString;
 use std::fs::OpenOptions;
@@ -15,15 +15,18 @@ use jiff::Timestamp;
 use perennial_api::home::HOOKS_MISSED_BYTES_MAX;
 use perennial_api::query::HARNESS_INPUT_BYTES_MAX;
 use perennial_api::{Client, ClientError, ExitCode, Home, Response, client};
+use perennial_core::id::SessionId;
+use perennial_engine::host::directory::HolderDirectory;
 use perennial_engine::host::monotonic::{self, Moment};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::retry_on_intr;
 
 use crate::cli::context::Context;
 use crate::cli::failure::VerbResult;
+use crate::unheard_hook::{UNHEARD_HOOKS_BYTES_MAX, UnheardHook};
 
-/// An agent CLI waits for its hooks, so this is bounded.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// An agent CLI waits for its hooks, so this is bounded. Longer than the daemon has a compaction wait for a checkpoint.
+const PATIENCE: Duration = Duration::from_secs(3);
 /// What is left of it for the daemon, however long the input took.
 const LEAST: Duration = Duration::from_millis(100);
 const LARGEST_PIECE: usize = 64 << 10;
@@ -72,12 +75,20 @@ pub fn run(args: &Args, context: &Context) -> VerbResult {
     let path = client::path(&["hook"], &query);
     let left = until.saturating_sub(monotonic::now());
     let client = context.client.clone().patience(left.max(LEAST));
-    match read.map(|input| told(&client, &path, &input)) {
-        Ok(Ok(answer)) => {
+    match read.map(|input| (told(&client, &path, &input), input)) {
+        Ok((Ok(answer), _)) => {
             let mut output = io::stdout().lock();
             let _ = output.write_all(&answer.body).and_then(|()| output.flush());
         }
-        Ok(Err(_)) | Err(_) => note(&context.home, &args.event),
+        Ok((Err(_), input)) => {
+            let call = UnheardHook::new(&args.event, &at, &input);
+            let session = session.as_deref().and_then(|mark| mark.parse().ok());
+            let is_kept = session.is_some_and(|session| keep(&context.home, session, &call));
+            if !is_kept {
+                note(&context.home, &args.event);
+            }
+        }
+        Err(_) => note(&context.home, &args.event),
     }
     Ok(ExitCode::Done)
 }
@@ -133,6 +144,17 @@ pub fn called_at() -> String {
 /// The mark of the session that calls.
 pub fn session() -> Option<String> {
     std::env::var("PERENNIAL_SESSION").ok()
+}
+
+/// Keeps what was not heard beside its session, for the next daemon to hear; whether there was room.
+fn keep(home: &Home, session: SessionId, call: &UnheardHook) -> bool {
+    let holder = HolderDirectory::new(&home.holders(), session.agent);
+    let path = holder.unheard_hooks(session.number);
+    let file = OpenOptions::new().create(true).append(true).mode(0o600).open(path);
+    let Ok(mut file) = file else { return false };
+    let has_room = file.metadata().is_ok_and(|meta| meta.len() < UNHEARD_HOOKS_BYTES_MAX);
+    // In one write: hooks of a session may be called at the same time.
+    has_room && file.write_all(call.line().as_bytes()).is_ok()
 }
 
 /// Keeps that an event was not heard; the daemon tells of it when it comes back.

@@ -10,7 +10,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use perennial_api::ExitCode;
-use perennial_engine::mirror::{IN_PROJECT, directory_name, pointer};
+use perennial_engine::mirror::{IN_PROJECT, SUBDIRECTORIES, directory_name, pointer};
 use serde_json::json;
 
 use crate::cli::context::Context;
@@ -31,7 +31,7 @@ Examples: perennial init
           perennial init ~/work/site
           perennial init --undo
 
-.perennial has roster.jsonl, board.md, identities/ and signals/: files that can be read while the daemon is down. \
+.perennial has roster.jsonl, tasks.jsonl, board.md, identities/, work/ and signals/: files that can be read while the daemon is down. \
 Git ignores all of it. --undo moves the mirror back to where `perennial paths` shows it; other files in .perennial \
 stay where they are.")]
 pub struct Args {
@@ -117,9 +117,12 @@ fn undo(place: &Place) -> Result<&'static str, perennial_api::Problem> {
     }
     if is_ours(&place.own) {
         carry_over(&place.own, &place.mirror).map_err(failed)?;
-        let _ = fs::remove_file(place.own.join(IGNORE_FILE));
-        // It stays if anything else is in it.
-        let _ = fs::remove_dir(&place.own);
+        // If anything else is in it, it stays as it was made: ignored by git, and known again.
+        let others = fs::read_dir(&place.own).map_err(failed)?.flatten();
+        if others.into_iter().all(|entry| entry.file_name() == IGNORE_FILE) {
+            let _ = fs::remove_file(place.own.join(IGNORE_FILE));
+            let _ = fs::remove_dir(&place.own);
+        }
     }
     Ok("the mirror was moved back")
 }
@@ -133,7 +136,7 @@ fn is_ours(own: &Path) -> bool {
 
 /// Moves the mirror's own files: those with names that it gives, and no links.
 fn carry_over(from: &Path, to: &Path) -> io::Result<()> {
-    for part in ["", "identities", "signals"] {
+    for part in [""].into_iter().chain(SUBDIRECTORIES) {
         let (from, to) = (from.join(part), to.join(part));
         let is_directory = |path: &Path| fs::symlink_metadata(path).is_ok_and(|it| it.is_dir());
         if !is_directory(&from) {

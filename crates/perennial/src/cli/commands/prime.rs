@@ -1,6 +1,6 @@
 //! `prime`: what a session is told at its start, for agents that ask for it themselves.
 
-use perennial_api::answer::Briefing;
+use perennial_api::answer::StartText;
 use perennial_api::{ExitCode, client};
 
 use crate::cli::context::Context;
@@ -28,6 +28,6 @@ pub fn run(args: Args, context: &Context) -> VerbResult {
         None => own_session::agent()?,
     };
     let answer = context.client.get(&client::path(&["agents", &target, "prime"], &[]))?;
-    context.show(&answer, |briefing: &Briefing| several_lines(&briefing.text))?;
+    context.show(&answer, |briefing: &StartText| several_lines(&briefing.text))?;
     Ok(ExitCode::Done)
 }

@@ -15,6 +15,7 @@ use crate::cli::several::{self, Targets};
 Examples: perennial restart bob
           perennial restart 'web-*'
           perennial restart bob --env CI=1
+          perennial restart bob --fresh  with a new conversation
 
 The session ends as with `perennial stop`. A sleeping or crashed agent is woken. An agent CLI resumes \
 its conversation; if it was in the middle of a turn, it waits for your instructions. Retries are \
@@ -26,10 +27,14 @@ pub struct Args {
     /// repeated
     #[arg(long, value_name = "NAME[=VALUE]")]
     env: Vec<String>,
+    /// Begin a new conversation instead of resuming the last one; the session
+    /// is told where the work stood
+    #[arg(long)]
+    fresh: bool,
 }
 
 pub fn run(args: &Args, context: &Context) -> VerbResult {
-    let start = request::Start { env: launch::variables(&args.env)? };
+    let start = request::Start { env: launch::variables(&args.env)?, fresh: args.fresh };
     let client = several::patient(context);
     let order = |name: &str| client.post(&client::path(&["agents", name, "restart"], &[]), &start);
     let clock = LocalTime::system;

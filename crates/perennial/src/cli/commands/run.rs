@@ -68,12 +68,15 @@ pub fn run(args: Args, context: &Context) -> VerbResult {
     request.attach = Some(if is_interactive { Attach::Terminal } else { piped::input() });
     let (agent, _) = launch::born(request, context)?;
     let stayed = if is_interactive {
-        stay(&agent.id, keys, context)?
+        let stayed = stay(&agent.id, keys, context)?;
+        let who = if stayed.was_attached { stayed.who } else { name(&agent) };
+        Stayed { who, ..stayed }
     } else {
         if !context.json {
             eprintln!("{}", note(&name(&agent)));
         }
-        Stayed { who: name(&agent), stay: piped::pass(&agent, context)? }
+        let (stay, was_attached) = piped::pass(&agent, context)?;
+        Stayed { who: name(&agent), stay, was_attached }
     };
     let who = stayed.who.clone();
     let ended = match stayed.stay {

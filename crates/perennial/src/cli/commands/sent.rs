@@ -7,7 +7,7 @@ use crate::cli::context::Context;
 use crate::cli::failure::VerbResult;
 use crate::cli::number::within;
 use crate::cli::render::roster::Canvas;
-use crate::cli::render::table::{Cell, Clip, Column, table_with_notes};
+use crate::cli::render::table::{Cell, Clip, Column, ids, table_with_notes};
 use crate::cli::render::text::{OPERATOR, plain};
 
 /// List the texts sent to an agent, newest first
@@ -57,7 +57,7 @@ fn drawn(messages: &[Message], canvas: &Canvas<'_>) -> String {
     };
     let session = |message: &Message| message.session.map(|n| n.to_string()).unwrap_or_default();
     let columns = vec![
-        column("ID", 0, Clip::Never, &|message| message.id.clone()),
+        ids(messages.iter().map(|message| message.id.as_str())),
         column("STATE", 8, Clip::Never, &|message| message.state.clone()),
         column("SESSION", 2, Clip::Never, &session),
         column("FROM", 1, Clip::Never, &|message| sender(message)),

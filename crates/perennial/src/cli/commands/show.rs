@@ -9,7 +9,7 @@ use perennial_engine::harness::preset::Limit;
 use crate::cli::context::Context;
 use crate::cli::failure::VerbResult;
 use crate::cli::render::card::card;
-use crate::cli::render::document::{Document, document};
+use crate::cli::render::document::{Document, document, of_agents};
 use crate::cli::vocabulary::Words;
 
 /// Show everything about one agent
@@ -32,7 +32,7 @@ pub fn run(args: &Args, context: &Context) -> VerbResult {
     let answer = context.client.get(&client::path(&["agents", &args.target], &[vocabulary]))?;
     if let Some(vocabulary) = args.words.vocabulary() {
         context.show(&answer, |agent: &Document| {
-            context.draw(|canvas| document(agent, vocabulary, canvas))
+            context.draw(|canvas| document(agent, &of_agents(vocabulary), canvas))
         })?;
         return Ok(ExitCode::Done);
     }

@@ -5,29 +5,36 @@ use std::collections::BTreeMap;
 use perennial_api::signal::{SendSignal, Signal, SignalList};
 use perennial_api::{ExitCode, client};
 use perennial_core::signal::SignalKind;
+use perennial_core::vocabulary::Vocabulary;
 
 use crate::cli::context::Context;
-use crate::cli::failure::VerbResult;
+use crate::cli::failure::{Failure, VerbResult};
 use crate::cli::number::within;
 use crate::cli::problems;
+use crate::cli::render::document::{Document, document, documents, of_signals};
 use crate::cli::render::signal;
+use crate::cli::render::text::plain;
 use crate::cli::since::since;
+use crate::cli::vocabulary::Words;
 use crate::daemon::showing::problems::signal::unknown_kind;
 use crate::signal_schema::schema;
 
 /// The longest that one answer of the daemon waits.
 const WAIT_S: u64 = 25;
+/// So many are listed.
+const COUNT: u64 = 20;
 
 /// Send, list and wait for signals: typed messages between agents and those above them
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples: perennial signal ls --kind AGENT_CRASHED
-          perennial signal send GUIDANCE --to bob --field text='use the second port'
+          perennial signal send GUIDANCE --to bob --field text='use port 8081'
           perennial signal wait --kind NEEDS_INPUT --timeout 60
           perennial signal schema NEEDS_INPUT
 
-A signal that somebody sends is also told to its target, as mail is. Perennial itself emits \
-AGENT_REGISTERED, AGENT_CRASHED and AGENT_TERMINATED; nobody's conversation is told of those.")]
+A signal that somebody sends is also told to its target, as mail is. What Perennial itself emits of its agents \
+(AGENT_*, VALIDATION_*, HOOK_UPDATED, HANDOFF_*, CONTEXT_WARNING) is listed, waited for and mirrored; nobody's \
+conversation is told of it.")]
 pub struct Args {
     #[command(subcommand)]
     verb: Verb,
@@ -44,9 +51,10 @@ enum Verb {
 /// Send a signal
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Examples: perennial signal send GUIDANCE --to bob --field text='use the second port'
-          perennial signal send NEEDS_INPUT --payload '{\"question\": \"which port?\"}'
-          perennial signal send MERGE_CONFLICT --to bob --field identity_name=bob \\
+Examples: perennial signal send GUIDANCE --to bob --field text='use port 8081'
+          perennial signal send NEEDS_INPUT --payload '{\"question\": \"why?\"}'
+          perennial signal send MERGE_CONFLICT --to bob \\
+              --field identity_name=bob \\
               --field conflicting_files=src/a --field conflicting_files=src/b \\
               --payload '{\"resolution_hints\": null}'
 
@@ -63,6 +71,8 @@ pub struct SendArgs {
     /// One field; may be repeated, also for each part of a list
     #[arg(long, value_name = "NAME=VALUE")]
     field: Vec<String>,
+    #[command(flatten)]
+    words: Words,
 }
 
 /// Which signals are listed or waited for.
@@ -77,15 +87,18 @@ struct Which {
     /// Only to this agent, or operator
     #[arg(long, value_name = "TARGET")]
     to: Option<String>,
+    #[command(flatten)]
+    words: Words,
 }
 
 /// List signals, newest first
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples: perennial signal ls
-          perennial signal ls --kind AGENT_CRASHED --kind AGENT_TERMINATED --since 1h
+          perennial signal ls --kind NEEDS_INPUT --kind VIOLATION --since 1h
           perennial signal ls --to operator --json
-          perennial signal ls --after sig_01kf3v6mbnefyr5j9mmct2xk8e")]
+          perennial signal ls --from spawn --vocabulary s3
+          perennial signal ls --after mmct2xk8e0")]
 pub struct LsArgs {
     #[command(flatten)]
     which: Which,
@@ -99,7 +112,7 @@ pub struct LsArgs {
     #[arg(long, value_name = "ID")]
     after: Option<String>,
     /// Show at most this many signals
-    #[arg(short = 'n', long = "limit", value_name = "COUNT", default_value_t = 20)]
+    #[arg(short = 'n', long = "limit", value_name = "COUNT", default_value_t = COUNT)]
     #[arg(allow_negative_numbers = true, value_parser = within::<1, 500>)]
     count: u64,
 }
@@ -109,7 +122,7 @@ pub struct LsArgs {
 #[command(after_help = "\
 Examples: perennial signal wait --kind NEEDS_INPUT
           perennial signal wait --from bob --timeout 60
-          perennial signal wait --after sig_01kf3v6mbnefyr5j9mmct2xk8e
+          perennial signal wait --after mmct2xk8e0
 
 Without --after, only a signal from now on counts. With the id of the last one after --after, each is given once. \
 If none comes in time, the exit code is 7.")]
@@ -120,7 +133,8 @@ pub struct WaitArgs {
     #[arg(long, value_name = "ID")]
     after: Option<String>,
     /// Give up after so many seconds
-    #[arg(long, value_name = "SECONDS", value_parser = within::<0, { u32::MAX as u64 }>)]
+    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
+    #[arg(value_parser = within::<0, { u32::MAX as u64 }>)]
     timeout: Option<u64>,
 }
 
@@ -155,7 +169,8 @@ fn send(args: SendArgs, context: &Context) -> VerbResult {
             field.split_once('=').ok_or_else(|| problems::field_without_value(field))?;
         fields.entry(name.to_owned()).or_default().push(value.to_owned());
     }
-    let body = SendSignal { kind: args.kind, to: args.to, payload, fields };
+    let vocabulary = args.words.word().map(str::to_owned);
+    let body = SendSignal { kind: args.kind, to: args.to, payload, fields, vocabulary };
     let answer = context.client.post(&client::path(&["signals"], &[]), &body)?;
     context.show(&answer, |sent: &Signal| signal::sent(sent))?;
     Ok(ExitCode::Done)
@@ -178,10 +193,39 @@ fn ls(args: &LsArgs, context: &Context) -> VerbResult {
         ("before", args.before.as_deref()),
         ("after", args.after.as_deref()),
         ("limit", Some(count.as_str())),
+        ("vocabulary", args.which.words.word()),
     ];
     let answer = context.client.get(&client::path(&["signals"], &query))?;
-    context.show(&answer, |list: &SignalList| context.draw(|canvas| signal::list(list, canvas)))?;
+    if let Some(vocabulary) = args.which.words.vocabulary().filter(|_| !context.json) {
+        let found: Documents = answer.read()?;
+        let drawn = match found.signals.is_empty() {
+            true => "no signals\n".to_owned(),
+            false => {
+                context.draw(|canvas| documents(&found.signals, &of_signals(vocabulary), canvas))
+            }
+        };
+        context.print_long(&drawn)?;
+        return Ok(ExitCode::Done);
+    }
+    context.show(&answer, |list: &SignalList| {
+        context.draw(|canvas| signal::list(list, &options(args), canvas))
+    })?;
     Ok(ExitCode::Done)
+}
+
+/// What the next page is asked for with, up to the id of the last signal of this one.
+fn options(args: &LsArgs) -> String {
+    let mut words: Vec<String> = Vec::new();
+    words.extend(args.which.kind.iter().map(|kind| format!("--kind {}", plain(kind))));
+    for (option, value) in [("--from", &args.which.from), ("--to", &args.which.to)] {
+        words.extend(value.iter().map(|value| format!("{option} {}", plain(value))));
+    }
+    words.extend(args.since.map(|since| format!("--since {since}")));
+    if args.count != COUNT {
+        words.push(format!("-n {}", args.count));
+    }
+    words.push(if args.after.is_some() { "--after" } else { "--before" }.to_owned());
+    words.join(" ")
 }
 
 fn wait(args: &WaitArgs, context: &Context) -> VerbResult {
@@ -199,13 +243,11 @@ fn wait(args: &WaitArgs, context: &Context) -> VerbResult {
             ("position", place.as_deref()),
             ("wait_s", Some(wait.as_str())),
             ("limit", Some("1")),
+            ("vocabulary", args.which.words.word()),
         ];
-        let list: SignalList = context.client.get(&client::path(&["signals"], &query))?.read()?;
-        if let Some(found) = list.signals.first() {
-            match context.json {
-                true => context.print_json(&serde_json::to_vec(found).unwrap_or_default())?,
-                false => context.print(&signal::one(found))?,
-            }
+        let list: Documents = context.client.get(&client::path(&["signals"], &query))?.read()?;
+        if let Some(found) = list.signals.into_iter().next() {
+            print_one(found, args.which.words.vocabulary(), context)?;
             return Ok(ExitCode::Done);
         }
         position = Some(list.position);
@@ -213,6 +255,30 @@ fn wait(args: &WaitArgs, context: &Context) -> VerbResult {
         left = left.map(|left| left.saturating_sub(seconds));
         if left == Some(0) {
             return Err(problems::no_signal_in_time(args.timeout.unwrap_or_default()).into());
+        }
+    }
+}
+
+/// Signals as the daemon told them: in our form or that of a seed.
+#[derive(Debug, serde::Deserialize)]
+struct Documents {
+    signals: Vec<Document>,
+    position: u64,
+}
+
+fn print_one(
+    found: Document,
+    vocabulary: Option<Vocabulary>,
+    context: &Context,
+) -> Result<(), Failure> {
+    match (context.json, vocabulary) {
+        (true, _) => context.print_json(&serde_json::to_vec(&found).unwrap_or_default()),
+        (false, Some(words)) => {
+            context.print(&context.draw(|canvas| document(&found, &of_signals(words), canvas)))
+        }
+        (false, None) => {
+            let found = serde_json::from_value(found.into()).unwrap_or_default();
+            context.print(&signal::one(&found))
         }
     }
 }

@@ -9,6 +9,7 @@ use perennial_api::{ExitCode, client, request};
 
 use crate::cli::context::Context;
 use crate::cli::failure::VerbResult;
+use crate::cli::number::counted;
 use crate::cli::problems;
 use crate::cli::progress;
 use crate::cli::render::snapshot;
@@ -46,7 +47,7 @@ enum Verb {
 #[command(after_help = "\
 Example: perennial snapshot take bob
 
-If nothing changed since the last snapshot, no other is taken.")]
+If nothing changed since the last snapshot, none is taken.")]
 pub struct TakeArgs {
     /// The agent's name or id
     agent: String,
@@ -69,7 +70,7 @@ pub struct ShowArgs {
     /// The agent's name or id
     agent: String,
     /// The snapshot's number [default: the newest]
-    #[arg(value_name = "N")]
+    #[arg(value_name = "N", value_parser = counted)]
     number: Option<u32>,
 }
 
@@ -82,7 +83,7 @@ pub struct DiffArgs {
     /// The agent's name or id
     agent: String,
     /// The snapshot's number [default: the newest]
-    #[arg(value_name = "N")]
+    #[arg(value_name = "N", value_parser = counted)]
     number: Option<u32>,
     /// Only the names of the files
     #[arg(long)]
@@ -103,7 +104,7 @@ pub struct RestoreArgs {
     /// The agent's name or id
     agent: String,
     /// The snapshot's number [default: the newest]
-    #[arg(value_name = "N")]
+    #[arg(value_name = "N", value_parser = counted)]
     number: Option<u32>,
     /// Write the files to this directory, which is empty or does not exist; the work tree stays as it is
     #[arg(long, value_name = "DIR", conflicts_with = "index")]

@@ -4,15 +4,19 @@ mod lists;
 
 use std::path::PathBuf;
 
-use perennial_api::task::{NewTaskStep, Task, TaskAction, TaskList, TaskRequest};
+use perennial_api::task::{NewTaskStep, TEXT_LIMIT, Task, TaskAction, TaskList, TaskRequest};
 use perennial_api::{ExitCode, client};
 
+use crate::cli::command_line::{CommandLine, command_line};
 use crate::cli::context::Context;
 use crate::cli::failure::{Failure, VerbResult};
-use crate::cli::launch::directory;
+use crate::cli::launch::{directory, existing_directory};
 use crate::cli::number::within;
+use crate::cli::render::document::{Document, document, documents, of_tasks};
 use crate::cli::render::task;
 use crate::cli::render::text::plain;
+use crate::cli::vocabulary::Words;
+use crate::cli::{problems, text_source};
 
 /// Add, take and finish tasks
 #[derive(Debug, clap::Args)]
@@ -20,11 +24,11 @@ use crate::cli::render::text::plain;
 Examples: perennial task add 'fix the parser' --step 'test it' --check unit
           perennial task add 'review #12' --to role:reviewer
           perennial task ls
-          perennial task assign tsk_01kf3v6mbnefyr5j9mmct2xk8e bob
-          perennial task done tsk_01kf3v6mbnefyr5j9mmct2xk8e -m 'merged'
-          perennial task verify tsk_01kf3v6mbnefyr5j9mmct2xk8e
+          perennial task assign mmct2xk8e0 bob
+          perennial task done mmct2xk8e0 -m 'merged'
+          perennial task verify mmct2xk8e0
 
-Done is a claim: the task's check verifies it, or the parent of the agent that did it, or you.")]
+An id may be shortened to its end, at least 8 characters. Done is a claim: the task's check verifies it, or the parent of the agent that did it, or you.")]
 pub struct Args {
     #[command(subcommand)]
     verb: Verb,
@@ -34,32 +38,24 @@ pub struct Args {
 enum Verb {
     Add(Box<AddArgs>),
     Ls(LsArgs),
-    /// Show a task with its steps, text, notes and last check
-    #[command(after_help = "Example: perennial task show tsk_01kf3v6mbnefyr5j9mmct2xk8e")]
-    Show(OneArgs),
+    Show(ShowArgs),
     /// Take a task, as an agent: from your queue, your role's or your project
-    #[command(after_help = "Example: perennial task take tsk_01kf3v6mbnefyr5j9mmct2xk8e")]
+    #[command(after_help = "Example: perennial task take mmct2xk8e0")]
     Take(OneArgs),
     Assign(AssignArgs),
     Note(NoteArgs),
     Step(StepArgs),
     Block(BlockArgs),
     /// Claim that a task is done; its check or somebody's word verifies it
-    #[command(
-        after_help = "Example: perennial task done tsk_01kf3v6mbnefyr5j9mmct2xk8e -m 'merged as 3f2c1a'"
-    )]
+    #[command(after_help = "Example: perennial task done mmct2xk8e0 -m 'merged as 3f2c1a'")]
     Done(ReasonArgs),
     Verify(VerifyArgs),
     Split(SplitArgs),
     /// Put a task back on its queue; a finished one gets a successor
-    #[command(
-        after_help = "Example: perennial task reopen tsk_01kf3v6mbnefyr5j9mmct2xk8e -m 'it broke again'"
-    )]
+    #[command(after_help = "Example: perennial task reopen mmct2xk8e0 -m 'it broke again'")]
     Reopen(ReasonArgs),
     /// Give a task up for good
-    #[command(
-        after_help = "Example: perennial task drop tsk_01kf3v6mbnefyr5j9mmct2xk8e -m 'not needed any more'"
-    )]
+    #[command(after_help = "Example: perennial task drop mmct2xk8e0 -m 'not needed any more'")]
     Drop(ReasonArgs),
     Import(lists::ImportArgs),
     Export(lists::ExportArgs),
@@ -68,17 +64,17 @@ enum Verb {
 /// Add a task
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Examples: perennial task add 'fix the parser' -m 'it drops the last line' --check unit
-          perennial task add 'release' --depends-on tsk_01kf3v6mbnefyr5j9mmct2xk8e --to bob
-          perennial task add 'port' --scope src/parser --estimate-steps 5 --ref JIRA-7
+Examples: perennial task add 'fix it' -m 'it drops the last line' --check unit
+          perennial task add 'release' --depends-on mmct2xk8e0 --to bob
+          perennial task add 'port' --scope src --estimate-steps 5 --ref JIRA-7
           perennial task add 'quick' --check-command 'cargo test -p parser'
 
-A check by name is one of [checks] in your configuration or, if you trust it, in the project's perennial.toml. The words of \
---check-command are separated by blanks; no shell reads them.")]
+A check by name is one of [checks] in your configuration or, if you trust it, in the project's perennial.toml. No \
+shell reads --check-command: quotation marks hold words together; for pipes and lists use sh -c '…'.")]
 pub struct AddArgs {
     /// One line of at most 200 bytes
     title: String,
-    /// What is to be done, at most 64 KiB
+    /// What is to be done, at most 64 KiB, or - to read it from standard input
     #[arg(short = 'm', long = "message", value_name = "TEXT", allow_hyphen_values = true)]
     text: Option<String>,
     /// A step, in order; may be repeated
@@ -94,8 +90,8 @@ pub struct AddArgs {
     #[arg(long, value_name = "NAME", conflicts_with = "check_command")]
     check: Option<String>,
     /// A command that verifies it
-    #[arg(long, value_name = "COMMAND")]
-    check_command: Option<String>,
+    #[arg(long, value_name = "COMMAND", value_parser = command_line)]
+    check_command: Option<CommandLine>,
     /// How long that command may run, in seconds [default: 600]
     #[arg(long, value_name = "SECONDS", requires = "check_command")]
     #[arg(allow_negative_numbers = true, value_parser = within::<1, 86_400>)]
@@ -124,6 +120,8 @@ pub struct AddArgs {
     /// A path that it is about, relative to the project; may be repeated
     #[arg(long, value_name = "PATH")]
     scope: Vec<String>,
+    #[command(flatten)]
+    words: Words,
 }
 
 /// List tasks, those added last first
@@ -139,9 +137,8 @@ pub struct LsArgs {
     /// Only those of the project that this directory belongs to
     #[arg(long, value_name = "DIR")]
     project: Option<PathBuf>,
-    /// Only those in this state
+    /// Only those in this state: open, taken, claimed, blocked, split, verified or dropped
     #[arg(long, value_name = "STATE", conflicts_with = "all")]
-    #[arg(value_parser = ["open", "taken", "claimed", "blocked", "split", "verified", "dropped"])]
     state: Option<String>,
     /// Only those that an agent has, or that lie on its queue
     #[arg(long, value_name = "AGENT")]
@@ -159,6 +156,8 @@ pub struct LsArgs {
     #[arg(short = 'n', long = "limit", value_name = "COUNT", default_value_t = 50)]
     #[arg(allow_negative_numbers = true, value_parser = within::<1, 1_000>)]
     count: u64,
+    #[command(flatten)]
+    words: Words,
 }
 
 #[derive(Debug, clap::Args)]
@@ -167,12 +166,24 @@ pub struct OneArgs {
     task: String,
 }
 
+/// Show a task with its steps, text, notes and last check
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples: perennial task show mmct2xk8e0
+          perennial task show mmct2xk8e0 --json --vocabulary gastown")]
+pub struct ShowArgs {
+    /// The task's id
+    task: String,
+    #[command(flatten)]
+    words: Words,
+}
+
 /// Put a task on somebody's queue
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Examples: perennial task assign tsk_01kf3v6mbnefyr5j9mmct2xk8e bob
-          perennial task assign tsk_01kf3v6mbnefyr5j9mmct2xk8e role:reviewer
-          perennial task assign tsk_01kf3v6mbnefyr5j9mmct2xk8e nobody
+Examples: perennial task assign mmct2xk8e0 bob
+          perennial task assign mmct2xk8e0 role:reviewer
+          perennial task assign mmct2xk8e0 nobody
 
 An agent that is on no other task is on this one at once, and is told by mail.")]
 pub struct AssignArgs {
@@ -180,16 +191,18 @@ pub struct AssignArgs {
     task: String,
     /// An agent, role:NAME or nobody
     to: String,
+    #[command(flatten)]
+    words: Words,
 }
 
 /// Write a note to a task
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Example: perennial task note tsk_01kf3v6mbnefyr5j9mmct2xk8e -m 'see the fixture'")]
+Example: perennial task note mmct2xk8e0 -m 'see the fixture'")]
 pub struct NoteArgs {
     /// The task's id
     task: String,
-    /// The note, at most 64 KiB
+    /// The note, at most 64 KiB, or - to read it from standard input
     #[arg(short = 'm', long = "message", value_name = "TEXT", allow_hyphen_values = true)]
     text: String,
 }
@@ -197,14 +210,15 @@ pub struct NoteArgs {
 /// Mark the next step of a task as done, or add one
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Examples: perennial task step tsk_01kf3v6mbnefyr5j9mmct2xk8e
-          perennial task step tsk_01kf3v6mbnefyr5j9mmct2xk8e 2 --undo
-          perennial task step tsk_01kf3v6mbnefyr5j9mmct2xk8e --add 'test it'")]
+Examples: perennial task step mmct2xk8e0
+          perennial task step mmct2xk8e0 2 --undo
+          perennial task step mmct2xk8e0 --add 'test it'")]
 pub struct StepArgs {
     /// The task's id
     task: String,
     /// Which step, counted from 1 [default: the first that is not done]
-    step: Option<u32>,
+    #[arg(allow_negative_numbers = true, value_parser = within::<1, 1_000>)]
+    step: Option<u64>,
     /// It is not done after all
     #[arg(long, requires = "step")]
     undo: bool,
@@ -216,7 +230,7 @@ pub struct StepArgs {
 /// Say that a task can't go on, and why
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Example: perennial task block tsk_01kf3v6mbnefyr5j9mmct2xk8e -m 'needs a key'")]
+Example: perennial task block mmct2xk8e0 -m 'needs a key'")]
 pub struct BlockArgs {
     /// The task's id
     task: String,
@@ -240,8 +254,8 @@ pub struct ReasonArgs {
 /// Accept a task as done, or give it back
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Examples: perennial task verify tsk_01kf3v6mbnefyr5j9mmct2xk8e
-          perennial task verify tsk_01kf3v6mbnefyr5j9mmct2xk8e --reject -m 'no test'")]
+Examples: perennial task verify mmct2xk8e0
+          perennial task verify mmct2xk8e0 --reject -m 'no test'")]
 pub struct VerifyArgs {
     /// The task's id
     task: String,
@@ -256,7 +270,7 @@ pub struct VerifyArgs {
 /// Split a task into parts; its agent goes on with the first
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Example: perennial task split tsk_01kf3v6mbnefyr5j9mmct2xk8e \\
+Example: perennial task split mmct2xk8e0 \\
              --into 'the lexer' --into 'the parser'
 
 The task is verified when all its parts are over. One with a check goes back to its agent then, to be claimed.")]
@@ -277,13 +291,15 @@ pub fn run(args: Args, context: &Context) -> VerbResult {
         Verb::Export(args) => return lists::export(&args, context),
         Verb::Take(args) => of(TaskAction::Take, args.task),
         Verb::Assign(args) => {
-            TaskRequest { to: Some(args.to), ..of(TaskAction::Assign, args.task) }
+            let to = Some(args.words.our_queue(args.to));
+            TaskRequest { to, ..of(TaskAction::Assign, args.task) }
         }
-        Verb::Note(args) => {
-            TaskRequest { text: Some(args.text), ..of(TaskAction::Note, args.task) }
-        }
+        Verb::Note(args) => TaskRequest {
+            text: Some(text_source::read(Some(args.text), None, &WORDS)?),
+            ..of(TaskAction::Note, args.task)
+        },
         Verb::Step(args) => TaskRequest {
-            step: args.step,
+            step: args.step.and_then(|step| u32::try_from(step).ok()),
             undo: args.undo,
             text: args.add,
             ..of(TaskAction::Step, args.task)
@@ -305,9 +321,21 @@ pub fn run(args: Args, context: &Context) -> VerbResult {
         Verb::Drop(args) => TaskRequest { text: args.text, ..of(TaskAction::Drop, args.task) },
     };
     let answer = context.client.post(&client::path(&["tasks"], &[]), &request)?;
-    context.show(&answer, |tasks: &Vec<Task>| tasks.iter().map(task::changed).collect())?;
+    let claims = matches!(request.action, TaskAction::Done | TaskAction::Verify);
+    context.show(&answer, |tasks: &Vec<Task>| {
+        let told = tasks.iter().map(task::changed);
+        told.chain(tasks.iter().filter(|_| claims).filter_map(task::open_steps)).collect()
+    })?;
     Ok(ExitCode::Done)
 }
+
+/// The text of a task, or a note.
+const WORDS: text_source::Kind = text_source::Kind {
+    limit: TEXT_LIMIT,
+    missing: problems::task::no_text,
+    too_long: problems::task::text_too_long,
+    not_text: problems::task::text_not_text,
+};
 
 fn of(action: TaskAction, task: String) -> TaskRequest {
     TaskRequest { action, id: Some(task), ..TaskRequest::default() }
@@ -318,16 +346,15 @@ fn steps(texts: Vec<String>) -> Vec<NewTaskStep> {
 }
 
 fn added(args: AddArgs) -> Result<TaskRequest, Failure> {
-    let words = |line: String| line.split_whitespace().map(str::to_owned).collect();
     Ok(TaskRequest {
         action: TaskAction::Add,
         title: Some(args.title),
-        text: args.text,
+        text: args.text.map(|text| text_source::read(Some(text), None, &WORDS)).transpose()?,
         steps: steps(args.step),
-        to: args.to,
+        to: args.to.map(|to| args.words.our_queue(to)),
         dir: Some(directory(args.dir.as_deref())?),
         check: args.check,
-        check_command: args.check_command.map(words).unwrap_or_default(),
+        check_command: args.check_command.unwrap_or_default().0,
         check_limit_s: args.check_limit,
         depends_on: args.depends_on,
         parent: args.parent,
@@ -340,15 +367,22 @@ fn added(args: AddArgs) -> Result<TaskRequest, Failure> {
     })
 }
 
-fn show(args: &OneArgs, context: &Context) -> VerbResult {
-    let answer = context.client.get(&client::path(&["tasks", &args.task], &[]))?;
+fn show(args: &ShowArgs, context: &Context) -> VerbResult {
+    let vocabulary = ("vocabulary", args.words.word());
+    let answer = context.client.get(&client::path(&["tasks", &args.task], &[vocabulary]))?;
+    if let Some(vocabulary) = args.words.vocabulary() {
+        context.show(&answer, |shown: &Document| {
+            context.draw(|canvas| document(shown, &of_tasks(vocabulary), canvas))
+        })?;
+        return Ok(ExitCode::Done);
+    }
     context.show(&answer, |shown: &Task| context.draw(|canvas| task::card(shown, canvas)))?;
     Ok(ExitCode::Done)
 }
 
 fn ls(args: &LsArgs, context: &Context) -> VerbResult {
     let count = args.count.to_string();
-    let dir = args.project.as_deref().map(|dir| directory(Some(dir))).transpose()?;
+    let dir = args.project.as_deref().map(|dir| existing_directory(Some(dir))).transpose()?;
     let query = [
         ("dir", dir.as_deref()),
         ("state", if args.all { Some("all") } else { args.state.as_deref() }),
@@ -356,12 +390,28 @@ fn ls(args: &LsArgs, context: &Context) -> VerbResult {
         ("role", args.role.as_deref()),
         ("before", args.before.as_deref()),
         ("limit", Some(count.as_str())),
+        ("vocabulary", args.words.word()),
     ];
     let answer = context.client.get(&client::path(&["tasks"], &query))?;
+    if let Some(vocabulary) = args.words.vocabulary().filter(|_| !context.json) {
+        let list: Documents = answer.read()?;
+        let drawn = match list.tasks.is_empty() {
+            true => "no tasks\n".to_owned(),
+            false => context.draw(|canvas| documents(&list.tasks, &of_tasks(vocabulary), canvas)),
+        };
+        context.print_long(&drawn)?;
+        return Ok(ExitCode::Done);
+    }
     context.show(&answer, |list: &TaskList| {
         context.draw(|canvas| task::table(list, &options(args), canvas))
     })?;
     Ok(ExitCode::Done)
+}
+
+/// Tasks in the form of a seed.
+#[derive(Debug, serde::Deserialize)]
+struct Documents {
+    tasks: Vec<Document>,
 }
 
 /// What the next page is asked for with, a blank behind each word.

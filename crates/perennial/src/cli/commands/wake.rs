@@ -15,8 +15,10 @@ use crate::cli::several::{self, Targets};
 Examples: perennial wake bob
           perennial wake ada bob 'web-*'
           perennial wake bob --env CI=1
+          perennial wake bob --fresh     with a new conversation
 
---env is permanent, as with `perennial set`.")]
+--env is permanent, as with `perennial set`. `perennial briefing bob` prints what the session will be \
+told.")]
 pub struct Args {
     #[command(flatten)]
     targets: Targets,
@@ -24,10 +26,14 @@ pub struct Args {
     /// repeated
     #[arg(long, value_name = "NAME[=VALUE]")]
     env: Vec<String>,
+    /// Begin a new conversation instead of resuming the last one; the session
+    /// is told where the work stood
+    #[arg(long)]
+    fresh: bool,
 }
 
 pub fn run(args: &Args, context: &Context) -> VerbResult {
-    let start = request::Start { env: launch::variables(&args.env)? };
+    let start = request::Start { env: launch::variables(&args.env)?, fresh: args.fresh };
     let order =
         |name: &str| context.client.post(&client::path(&["agents", name, "wake"], &[]), &start);
     let clock = LocalTime::system;

@@ -267,7 +267,7 @@ mod tests {
     fn verbs_options_and_values_come_from_the_tree() {
         for (line, words) in [
             (&["wa"][..], &["wake"][..]),
-            (&["h"], &["help"]),
+            (&["he"], &["help"]),
             (&["help", "wa"], &["wake"]),
             (&["help", "ho"], &[]),
             (&["board", "p"], &["post"]),

@@ -46,13 +46,13 @@ pub fn mandates_missing(file: &Path, missing: &[String]) -> Problem {
 pub fn trust_needs_a_terminal() -> Problem {
     usage("no-terminal", "config trust asks on a terminal")
         .because("stdin and stderr must both be terminals, and --json left out")
-        .next("run it on a terminal; a script of yours uses --yes")
+        .next("run it on a terminal; `perennial config trust --help` says what else there is")
 }
 
 pub fn clean_needs_a_terminal() -> Problem {
     usage("no-terminal", "clean asks on a terminal")
         .because("stdin and stderr must both be terminals, and --json left out")
-        .next("run it on a terminal; a script of yours uses --yes")
+        .next("run it on a terminal; with --dry-run it lists what it would remove")
 }
 
 pub fn not_trusted(file: &Path, error: &io::Error) -> Problem {

@@ -12,7 +12,7 @@ fn shown(path: &Path) -> String {
 }
 
 pub fn no_directory(dir: &Path, error: &io::Error) -> Problem {
-    Problem::new(400, "no-directory", format!("can't use the directory {}", shown(dir)))
+    Problem::new(404, "no-directory", format!("can't use the directory {}", shown(dir)))
         .because(error.to_string())
         .next("name a directory of the project: perennial init ~/work/site")
 }

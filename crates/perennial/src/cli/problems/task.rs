@@ -4,6 +4,23 @@ use perennial_api::Problem;
 
 use super::{failed, usage};
 
+pub fn no_text() -> Problem {
+    usage("no-text", "there is no text")
+        .next("give it with -m, or - to read it from standard input")
+}
+
+pub fn text_too_long(source: &str) -> Problem {
+    usage("too-long", "the text is too long")
+        .because(format!("{source} has more than 64 KiB"))
+        .next("put the rest into a file, and name that in the text")
+}
+
+pub fn text_not_text(source: &str) -> Problem {
+    failed("not-text", format!("can't read {source}"))
+        .because("it is not UTF-8 text")
+        .next("give UTF-8 text")
+}
+
 pub fn nothing_to_import() -> Problem {
     usage("no-text", "there are no check-list items to import")
         .because("a task is a line such as `- [ ] fix the parser`")

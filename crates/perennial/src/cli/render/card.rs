@@ -1,14 +1,16 @@
 //! The output of `show`: everything about one agent, the most important first.
 
 use perennial_api::Agent;
-use perennial_api::agent::{AgentTask, Context, Exit, Usage};
+use perennial_api::agent::{AgentTask, Context, ContextSymptom, Exit, Usage};
 use perennial_api::cleaning::CleanedAgent;
 use perennial_engine::harness::preset::Limit;
 
+use super::checkpoint;
 use super::paint::Ink;
 use super::role;
 use super::roster::{Canvas, headline, name, reason};
 use super::text::{self, plain};
+use super::work;
 use crate::kill_signal;
 
 /// What stands in place of something that is not for this caller.
@@ -66,7 +68,12 @@ pub fn card(agent: &Agent, limits: &[Limit], canvas: &Canvas<'_>) -> String {
     if agent.to_be_buried {
         lines.row("asked", "to be buried when its turn ends");
     }
-    lines.optional("phase", agent.work_phase.as_deref());
+    for (label, value) in work::rows(agent, canvas.clock) {
+        lines.row(label, &value);
+    }
+    if let Some(last) = &agent.checkpoint {
+        lines.row("checkpoint", &checkpoint::line(last, canvas));
+    }
     lines.session(agent);
     lines.harness(agent);
     lines.row("command", &command(agent));
@@ -188,6 +195,9 @@ impl Lines<'_> {
         if let Some(context) = &agent.context {
             self.row("context", &context_bar(context));
         }
+        if let Some(symptom) = &agent.symptom {
+            self.row("noticed", &noticed(symptom));
+        }
         if let Some(usage) = &agent.usage {
             self.row("tokens", &usage_line(usage));
         }
@@ -240,6 +250,16 @@ fn context_bar(context: &Context) -> String {
         context.usable,
         plain(&context.source)
     )
+}
+
+/// The last sign of a full window, in words.
+fn noticed(symptom: &ContextSymptom) -> String {
+    let compactions = match symptom.compactions {
+        0 => String::new(),
+        1 => ", compacted once in this session".to_owned(),
+        count => format!(", compacted {count} times in this session"),
+    };
+    format!("{} (urgency {}{compactions})", plain(&symptom.told), plain(&symptom.urgency))
 }
 
 fn usage_line(usage: &Usage) -> String {

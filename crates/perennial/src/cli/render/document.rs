@@ -1,6 +1,6 @@
-//! Agents in the form of a seed, as `--vocabulary` prints them: a table of documents, or one document.
+//! Agents, tasks and signals in the form of a seed, as `--vocabulary` prints them: a table of documents, or one document.
 
-use perennial_core::vocabulary::{Source, Vocabulary};
+use perennial_core::vocabulary::{SignalSource, Source, TaskSource, Vocabulary};
 use serde_json::{Map, Value};
 
 use super::roster::Canvas;
@@ -10,22 +10,53 @@ use super::text::{plain, wrapped};
 /// A document: fields by their names in the seed.
 pub type Document = Map<String, Value>;
 
-pub fn documents(documents: &[Document], vocabulary: Vocabulary, canvas: &Canvas<'_>) -> String {
-    let column = |(title, source): &(&'static str, Source)| Column {
-        title,
-        importance: importance(*source),
-        narrowest: 8,
-        clip: clip(*source),
-        cells: documents.iter().map(|document| Cell::new(cell(document.get(*title)))).collect(),
-    };
-    let columns = vocabulary.fields().iter().map(column).collect();
-    table(columns, canvas.width, canvas.paint)
+/// A field of a document, and how it is drawn.
+pub struct FieldShape {
+    name: &'static str,
+    importance: u8,
+    clip: Clip,
 }
 
-pub fn document(document: &Document, vocabulary: Vocabulary, canvas: &Canvas<'_>) -> String {
+pub fn of_agents(vocabulary: Vocabulary) -> Vec<FieldShape> {
+    let shape = |(name, source): &(&'static str, Source)| FieldShape {
+        name,
+        importance: importance(*source),
+        clip: clip(*source),
+    };
+    vocabulary.fields().iter().map(shape).collect()
+}
+
+pub fn of_tasks(vocabulary: Vocabulary) -> Vec<FieldShape> {
+    let shape = |(name, source): &(&'static str, TaskSource)| {
+        let (importance, clip) = of_task(*source);
+        FieldShape { name, importance, clip }
+    };
+    vocabulary.task_fields().iter().map(shape).collect()
+}
+
+pub fn of_signals(vocabulary: Vocabulary) -> Vec<FieldShape> {
+    let shape = |(name, source): &(&'static str, SignalSource)| {
+        let (importance, clip) = of_signal(*source);
+        FieldShape { name, importance, clip }
+    };
+    vocabulary.signal_fields().iter().map(shape).collect()
+}
+
+pub fn documents(documents: &[Document], fields: &[FieldShape], canvas: &Canvas<'_>) -> String {
+    let column = |field: &FieldShape| Column {
+        title: field.name,
+        importance: field.importance,
+        narrowest: 8,
+        clip: field.clip,
+        cells: documents.iter().map(|document| Cell::new(cell(document.get(field.name)))).collect(),
+    };
+    table(fields.iter().map(column).collect(), canvas.width, canvas.paint)
+}
+
+pub fn document(document: &Document, fields: &[FieldShape], canvas: &Canvas<'_>) -> String {
     let mut text = String::new();
-    let widest = vocabulary.fields().iter().map(|(name, _)| name.len()).max().unwrap_or(0);
-    for (name, _) in vocabulary.fields() {
+    let widest = fields.iter().map(|field| field.name.len()).max().unwrap_or(0);
+    for FieldShape { name, .. } in fields {
         let value = document.get(*name).filter(|value| !value.is_null());
         let value = value.map_or_else(|| "-".to_owned(), |value| cell(Some(value)));
         let indent = widest + 2;
@@ -44,9 +75,12 @@ fn cell(value: Option<&Value>) -> String {
         Some(Value::Array(words)) => {
             words.iter().map(|word| cell(Some(word))).collect::<Vec<_>>().join(", ")
         }
-        Some(other @ (Value::Bool(_) | Value::Number(_) | Value::Object(_))) => {
-            plain(&other.to_string())
+        Some(Value::Object(fields)) => {
+            let field =
+                |(name, value): (&String, &Value)| format!("{}={}", plain(name), cell(Some(value)));
+            fields.iter().map(field).collect::<Vec<_>>().join(" ")
         }
+        Some(other @ (Value::Bool(_) | Value::Number(_))) => plain(&other.to_string()),
     }
 }
 
@@ -94,5 +128,38 @@ fn importance(source: Source) -> u8 {
         Source::Directory | Source::Project | Source::CreatedAt | Source::PredecessorId => 4,
         Source::TaskReference | Source::FreezeState | Source::HookPath => 3,
         Source::Fixed(_) => 1,
+    }
+}
+
+fn of_task(source: TaskSource) -> (u8, Clip) {
+    match source {
+        TaskSource::Id => (11, Clip::Never),
+        TaskSource::State => (10, Clip::Never),
+        TaskSource::Title => (9, Clip::End),
+        TaskSource::StateDetail | TaskSource::OpenStep => (7, Clip::Never),
+        TaskSource::Assignee | TaskSource::Agent => (8, Clip::End),
+        TaskSource::Role | TaskSource::Reference | TaskSource::CheckResult => (6, Clip::End),
+        TaskSource::Reason | TaskSource::Parent | TaskSource::OpenLoop => (5, Clip::End),
+        TaskSource::Steps
+        | TaskSource::Parts
+        | TaskSource::DependsOn
+        | TaskSource::CheckOutput
+        | TaskSource::AddedAt
+        | TaskSource::ChangedAt => (4, Clip::End),
+        TaskSource::Project => (3, Clip::Start),
+        TaskSource::Rounds => (3, Clip::Never),
+        TaskSource::Fixed(_) => (1, Clip::Never),
+    }
+}
+
+fn of_signal(source: SignalSource) -> (u8, Clip) {
+    match source {
+        SignalSource::Id => (11, Clip::Never),
+        SignalSource::Kind => (10, Clip::Never),
+        SignalSource::From | SignalSource::Source => (9, Clip::End),
+        SignalSource::To | SignalSource::Target => (8, Clip::End),
+        SignalSource::Payload => (6, Clip::End),
+        SignalSource::At => (5, Clip::End),
+        SignalSource::Fixed(_) => (1, Clip::Never),
     }
 }

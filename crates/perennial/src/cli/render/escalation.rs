@@ -4,14 +4,15 @@ use perennial_api::escalation::Escalation;
 
 use super::paint::Ink;
 use super::roster::Canvas;
-use super::table::{Cell, Clip, Column, table};
+use super::table::{Cell, Clip, Column, ids, table};
 use super::text::{plain, quotation};
 
-/// The table of `escalations`.
-pub fn list(all: &[Escalation], canvas: &Canvas<'_>) -> String {
-    if all.is_empty() {
+/// The table of `escalations`, of at most so many. `options` ask for the next page.
+pub fn list(found: &[Escalation], most: usize, options: &str, canvas: &Canvas<'_>) -> String {
+    let all = &found[..found.len().min(most)];
+    let Some(last) = all.last() else {
         return "no escalations\n".to_owned();
-    }
+    };
     let column = |title, importance, narrowest, clip, cell: &dyn Fn(&Escalation) -> Cell| Column {
         title,
         importance,
@@ -20,7 +21,7 @@ pub fn list(all: &[Escalation], canvas: &Canvas<'_>) -> String {
         cells: all.iter().map(cell).collect(),
     };
     let columns = vec![
-        column("ID", 4, 30, Clip::Never, &|one| Cell::ink(plain(&one.id), Ink::Faint)),
+        ids(all.iter().map(|one| one.id.as_str())),
         column("AGE", 6, 4, Clip::Never, &|one| Cell::new(canvas.clock.ago(&one.at))),
         column("SEVERITY", 8, 8, Clip::Never, &|one| Cell::new(plain(&one.severity))),
         column("STATE", 9, 6, Clip::Never, &|one| Cell::ink(plain(&one.state), Ink::Strong)),
@@ -28,7 +29,12 @@ pub fn list(all: &[Escalation], canvas: &Canvas<'_>) -> String {
         column("TOLD", 5, 8, Clip::End, &|one| Cell::new(plain(&one.steps.join(", ")))),
         column("SUBJECT", 10, 16, Clip::End, &|one| Cell::new(quotation(&one.subject))),
     ];
-    table(columns, canvas.width, canvas.paint)
+    let mut shown = table(columns, canvas.width, canvas.paint);
+    if found.len() > all.len() {
+        let more = format!("more:  perennial escalations {options}--before {}\n", plain(&last.id));
+        shown.push_str(&canvas.paint.ink(Ink::Faint, &more));
+    }
+    shown
 }
 
 /// What `escalate` answers.

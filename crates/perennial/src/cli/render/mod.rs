@@ -8,9 +8,11 @@
 pub mod advice;
 pub mod board;
 pub mod card;
+pub mod checkpoint;
 pub mod document;
 pub mod escalation;
 pub mod graph;
+pub mod handoffs;
 pub mod lines;
 pub mod mail;
 pub mod paint;
@@ -25,3 +27,4 @@ pub mod table;
 pub mod task;
 pub mod text;
 pub mod time;
+pub mod work;

@@ -11,7 +11,7 @@ use super::table::{Cell, Clip, Column, table};
 use super::text::{plain, wrapped};
 use super::time::LocalTime;
 
-/// So many vacancies are told at once: agents may have made up hundreds of names.
+/// At most this many vacancies are listed at once: agents may have made up hundreds of names.
 const LISTED: usize = 50;
 
 pub fn list(roles: &[Role], canvas: &Canvas<'_>) -> String {
@@ -90,6 +90,12 @@ pub fn card(role: &Role, canvas: &Canvas<'_>) -> String {
     for (holder, of_holder) in role.holders.iter().filter_map(|it| Some((it, it.rounds.as_ref()?)))
     {
         row("", &format!("{}: {}", plain(&holder.name), rounds(of_holder, canvas.clock)));
+    }
+    if let Some(cycle) = &role.cycle {
+        row("sessions", &plain(cycle));
+    }
+    if let Some(percent) = role.handoff_at_percent {
+        row("handed off", &format!("at {percent} % of the usable context window"));
     }
     row("declared", &declared(role));
     for sentence in &role.not_in_force {

@@ -112,7 +112,7 @@ pub fn brief(agent: &Agent) -> String {
 pub fn outcome(agent: &Agent, clock: &LocalTime) -> String {
     let brief = brief(agent);
     let outcome = match agent.state.as_str() {
-        state::HATCHING | state::WAKING | state::WORKING => brief,
+        state::HATCHING | state::WAKING | state::WORKING if agent.in_line.is_none() => brief,
         _ => format!("{}: {}\n", brief.trim_end(), reason(agent, clock)),
     };
     outcome + &crowded(&agent.role_also_held_by)

@@ -6,11 +6,11 @@ use serde_json::{Map, Value};
 
 use super::paint::Ink;
 use super::roster::Canvas;
-use super::table::{Cell, Clip, Column, table};
+use super::table::{Cell, Clip, Column, ids, table};
 use super::text::plain;
 
-/// The table of `signal ls`.
-pub fn list(list: &SignalList, canvas: &Canvas<'_>) -> String {
+/// The table of `signal ls`. `options` ask for the next page, up to the option that names where it begins.
+pub fn list(list: &SignalList, options: &str, canvas: &Canvas<'_>) -> String {
     let signals = &list.signals;
     if signals.is_empty() {
         return "no signals\n".to_owned();
@@ -23,7 +23,7 @@ pub fn list(list: &SignalList, canvas: &Canvas<'_>) -> String {
         cells: signals.iter().map(cell).collect(),
     };
     let columns = vec![
-        column("ID", 5, 30, Clip::Never, &|one| Cell::ink(plain(&one.id), Ink::Faint)),
+        ids(signals.iter().map(|one| one.id.as_str())),
         column("AGE", 7, 4, Clip::Never, &|one| Cell::new(canvas.clock.ago(&one.at))),
         column("KIND", 10, 12, Clip::End, &|one| Cell::ink(plain(&one.kind), Ink::Strong)),
         column("FROM", 9, 8, Clip::End, &|one| Cell::new(plain(&one.from))),
@@ -32,7 +32,7 @@ pub fn list(list: &SignalList, canvas: &Canvas<'_>) -> String {
     ];
     let mut shown = table(columns, canvas.width, canvas.paint);
     if let Some(last) = signals.last().filter(|_| list.has_more) {
-        let more = format!("more:  perennial signal ls --before {}\n", plain(&last.id));
+        let more = format!("more:  perennial signal ls {options} {}\n", plain(&last.id));
         shown.push_str(&canvas.paint.ink(Ink::Faint, &more));
     }
     shown

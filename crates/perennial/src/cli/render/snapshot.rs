@@ -17,12 +17,14 @@ pub fn list(all: &[Snapshot], canvas: &Canvas<'_>) -> String {
     if all.is_empty() {
         return "no snapshots yet\n".to_owned();
     }
+    let (all, gone): (Vec<&Snapshot>, Vec<&Snapshot>) =
+        all.iter().partition(|one| one.dropped.is_none());
     let column = |title, importance, clip, cell: &dyn Fn(&Snapshot) -> Cell| Column {
         title,
         importance,
         narrowest: 8,
         clip,
-        cells: all.iter().map(cell).collect(),
+        cells: all.iter().map(|one| cell(one)).collect(),
     };
     let columns = vec![
         column("N", 10, Clip::Never, &|one| Cell::ink(one.number.to_string(), Ink::Strong)),
@@ -38,7 +40,27 @@ pub fn list(all: &[Snapshot], canvas: &Canvas<'_>) -> String {
             Cell::ink(one.base.as_deref().map(short).unwrap_or_default(), Ink::Faint)
         }),
     ];
-    table(columns, canvas.width, canvas.paint)
+    table(columns, canvas.width, canvas.paint) + &dropped(&gone)
+}
+
+/// What is not there any more, by why it was dropped.
+fn dropped(gone: &[&Snapshot]) -> String {
+    let (Some(last), Some(first)) = (gone.first(), gone.last()) else { return String::new() };
+    let of = |why: &str| gone.iter().filter(|one| one.dropped.as_deref() == Some(why)).count();
+    let (number, age) = (of("number"), of("age"));
+    let why = match (number, age) {
+        (_, 0) => "newer ones are kept".to_owned(),
+        (0, _) => "they were too old".to_owned(),
+        _ => format!("{number} because newer ones are kept, {age} because they were too old"),
+    };
+    let which = match first.number == last.number {
+        true => format!("snapshot {} was dropped", first.number),
+        false => {
+            let (count, first, last) = (gone.len(), first.number, last.number);
+            format!("{count} snapshots between {first} and {last} were dropped")
+        }
+    };
+    format!("{which}: {why}; `perennial config explain keep_snapshots`\n")
 }
 
 fn why(word: &str) -> String {

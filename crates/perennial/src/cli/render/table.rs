@@ -1,5 +1,7 @@
 //! A table that fits its terminal: columns shrink, then the least important ones are dropped.
 
+use perennial_core::id;
+
 use super::paint::{Ink, Paint};
 use super::roster::Canvas;
 use super::text;
@@ -77,6 +79,19 @@ pub fn table(mut columns: Vec<Column>, width: Option<usize>, paint: Paint) -> St
         push_row(&mut lines, cells, &columns, &widths, paint);
     }
     lines
+}
+
+/// The column of ids: the end of each, which can be pasted back. It is never left out.
+pub fn ids<'a>(ids: impl Iterator<Item = &'a str>) -> Column {
+    let ids: Vec<&str> = ids.collect();
+    let cell = |id: &str| Cell::ink(text::plain(id), Ink::Faint);
+    Column {
+        title: "ID",
+        importance: 11,
+        narrowest: 10,
+        clip: Clip::Never,
+        cells: id::ends(&ids).into_iter().map(cell).collect(),
+    }
 }
 
 /// The table, with a line of its own below each row that has a note: a sentence is read whole or not at all.

@@ -1,20 +1,24 @@
 //! Tasks for reading in a terminal. Titles, steps, texts and reasons are others' words: everything is escaped.
 
-use perennial_api::task::{Task, TaskList};
+use perennial_api::task::{Task, TaskList, TaskSession};
+use perennial_core::id;
 
 use super::paint::Ink;
 use super::roster::Canvas;
-use super::table::{Cell, Clip, Column, table_with_notes};
-use super::text::{plain, quotation, quoted_lines};
+use super::table::{Cell, Clip, Column, ids, table_with_notes};
+use super::text::{self, plain, quotation, quoted_lines};
 
 /// The table of `task ls`. `options` ask for the next page.
 pub fn table(list: &TaskList, options: &str, canvas: &Canvas<'_>) -> String {
     let tasks = &list.tasks;
+    if tasks.is_empty() && !options.is_empty() {
+        return "no such tasks\n".to_owned();
+    }
     if tasks.is_empty() {
         return "no tasks\nadd one:  perennial task add 'fix the build'\n".to_owned();
     }
     let columns = vec![
-        column(tasks, ("ID", 11, 30, Clip::Never), &|task| Cell::ink(plain(&task.id), Ink::Faint)),
+        ids(tasks.iter().map(|task| task.id.as_str())),
         column(tasks, ("STATE", 9, 8, Clip::Never), &state),
         column(tasks, ("WHOSE", 8, 8, Clip::End), &|task| {
             Cell::ink(task.assignee.as_deref().map_or("-".to_owned(), plain), Ink::Strong)
@@ -25,7 +29,7 @@ pub fn table(list: &TaskList, options: &str, canvas: &Canvas<'_>) -> String {
         }),
         column(tasks, ("TITLE", 10, 16, Clip::End), &|task| Cell::new(plain(&task.title))),
     ];
-    let notes: Vec<Option<String>> = tasks.iter().map(note).collect();
+    let notes: Vec<Option<String>> = tasks.iter().map(noted).collect();
     let mut shown = table_with_notes(columns, &notes, canvas);
     shown.push_str(&older(list, options, canvas));
     shown
@@ -39,7 +43,7 @@ pub fn loops(list: &TaskList, canvas: &Canvas<'_>) -> String {
     }
     let of = |task: &Task| task.open_loop.clone().unwrap_or_default();
     let columns = vec![
-        column(tasks, ("ID", 11, 30, Clip::Never), &|task| Cell::ink(plain(&task.id), Ink::Faint)),
+        ids(tasks.iter().map(|task| task.id.as_str())),
         column(tasks, ("STATE", 7, 8, Clip::Never), &state),
         column(tasks, ("LEFT BY", 8, 8, Clip::End), &|task| Cell::new(plain(&of(task).from))),
         column(tasks, ("TOLD", 9, 8, Clip::End), &|task| {
@@ -87,10 +91,29 @@ fn note(task: &Task) -> Option<String> {
             Some(format!("open loop of {}: {} was told", plain(&it.from), plain(&it.to)))
         }
         (None, "open") if !task.waits_for.is_empty() => Some(plain(&task.reason)),
-        (None, "blocked" | "claimed" | "split") => Some(plain(&task.reason)),
+        (None, "split") => Some(format!("split into {}", parts(task))),
+        (None, "blocked" | "claimed") => Some(plain(&task.reason)),
         (None, "taken") if task.rounds > 0 => Some(plain(&task.reason)),
         (None, _) => None,
     }
+}
+
+/// What it was split into, as lists show ids.
+fn parts(task: &Task) -> String {
+    let ids: Vec<&str> = task.parts.iter().map(String::as_str).collect();
+    plain(&id::ends(&ids).join(", "))
+}
+
+/// The same, and how many sessions it took, where one was not enough.
+fn noted(task: &Task) -> Option<String> {
+    let unplanned = match task.sessions_unplanned {
+        0 => String::new(),
+        count => format!(" ({count} unplanned)"),
+    };
+    let sessions = format!("{} sessions{unplanned}", task.sessions);
+    let sessions = (task.sessions > 1).then_some(sessions);
+    let both: Vec<String> = [note(task), sessions].into_iter().flatten().collect();
+    (!both.is_empty()).then(|| both.join("; "))
 }
 
 fn older(list: &TaskList, options: &str, canvas: &Canvas<'_>) -> String {
@@ -103,23 +126,51 @@ fn older(list: &TaskList, options: &str, canvas: &Canvas<'_>) -> String {
     }
 }
 
-/// What became of a task, on a line.
+/// What became of a task: where it stands, and what there is of steps and notes.
 pub fn changed(task: &Task) -> String {
+    let steps = match task.steps.len() {
+        0 => String::new(),
+        all => format!(", {} of {all} steps done", task.steps_done),
+    };
+    let notes = match task.notes {
+        0 => String::new(),
+        1 => ", 1 note".to_owned(),
+        notes => format!(", {notes} notes"),
+    };
     let whose = task.assignee.as_deref().map(|it| format!(" ({})", plain(it))).unwrap_or_default();
     let (id, state) = (plain(&task.id), plain(&task.state));
-    format!("{id} {state}{whose}: {}\n  {}\n", plain(&task.title), plain(&task.reason))
+    let (title, reason) = (plain(&task.title), plain(&task.reason));
+    format!("{id} {state}{whose}: {title}\n  {reason}{steps}{notes}\n{}", next_step(task))
+}
+
+/// The first step that is not done, of a task that is to be worked on.
+fn next_step(task: &Task) -> String {
+    let is_to_do = matches!(task.state.as_str(), "open" | "taken" | "blocked");
+    let open = (1..).zip(&task.steps).find(|(_, step)| is_to_do && !step.done);
+    open.map(|(at, step)| format!("  next: step {at}, {}\n", quotation(&step.text)))
+        .unwrap_or_default()
+}
+
+/// Steps that nobody marked as done, of a task that is said to be.
+pub fn open_steps(task: &Task) -> Option<String> {
+    let all = task.steps.len();
+    let open = all.saturating_sub(usize::try_from(task.steps_done).unwrap_or(all));
+    let is_said = matches!(task.state.as_str(), "claimed" | "verified");
+    (is_said && open > 0).then(|| format!("note: {open} of {all} steps are not marked as done\n"))
 }
 
 /// One task with everything that is known of it.
 pub fn card(task: &Task, canvas: &Canvas<'_>) -> String {
     let mut lines: Vec<(&str, String)> = vec![
         ("task", format!("{} {}", plain(&task.id), quotation(&task.title))),
-        ("state", format!("{}, {}", plain(&task.state), plain(&task.reason))),
+        ("state", standing(task)),
         ("since", canvas.clock.ago(&task.since) + " ago, by " + &plain(&task.by)),
     ];
     let mut add = |label, value: Option<String>| lines.extend(value.map(|value| (label, value)));
     add("whose", task.assignee.as_deref().map(plain));
-    add("project", Some(plain(&task.project)));
+    // The project of a repository is known by its git directory.
+    let project = task.project.strip_suffix("/.git").unwrap_or(&task.project);
+    add("project", Some(text::path(project, canvas.user)));
     let listed = |ids: &[String]| (!ids.is_empty()).then(|| plain(&ids.join(", ")));
     add("depends on", listed(&task.depends_on));
     add("waits for", listed(&task.waits_for));
@@ -132,6 +183,7 @@ pub fn card(task: &Task, canvas: &Canvas<'_>) -> String {
     add("scope", listed(&task.scope));
     let command = (!task.check_command.is_empty()).then(|| task.check_command.join(" "));
     add("check", command.or(task.check.clone()).as_deref().map(plain));
+    add("sessions", sessions(task));
     add("rounds", (task.rounds > 0).then(|| format!("{} of {}", task.rounds, task.rounds_max)));
     add("added", Some(canvas.clock.ago(&task.added_at) + " ago, by " + &plain(&task.added_by)));
     let open_loop = task.open_loop.as_ref();
@@ -140,11 +192,14 @@ pub fn card(task: &Task, canvas: &Canvas<'_>) -> String {
         open_loop.map(|it| {
             let next =
                 it.next_at.as_deref().and_then(|at| canvas.clock.until(at)).unwrap_or_default();
+            let told = match it.raised {
+                1 => "once".to_owned(),
+                times => format!("{times} times"),
+            };
             format!(
-                "left by {}; {} was told {}x, again in {next}",
+                "left by {}; {} was told {told}, again in {next}",
                 plain(&it.from),
-                plain(&it.to),
-                it.raised
+                plain(&it.to)
             )
         }),
     );
@@ -160,12 +215,23 @@ pub fn card(task: &Task, canvas: &Canvas<'_>) -> String {
         shown.push_str(&format!("\n{}", quoted_lines(text)));
     }
     if let Some(check) = &task.last_check {
-        let name = check.check.as_deref().map(plain).unwrap_or_default();
+        let name = check.check.as_deref().map(|name| format!(" {}", plain(name)));
         shown.push_str(&format!(
-            "\nlast check {name}: {}\n{}",
+            "\nlast check{}: {}\n{}",
+            name.unwrap_or_default(),
             plain(&check.end),
             quoted_lines(&check.output)
         ));
+    }
+    shown + &words(task, canvas)
+}
+
+/// What was said of it and written to it.
+fn words(task: &Task, canvas: &Canvas<'_>) -> String {
+    let mut shown = String::new();
+    for said in &task.last_words {
+        let (change, by, ago) = (plain(&said.change), plain(&said.by), canvas.clock.ago(&said.at));
+        shown.push_str(&format!("\n{change} by {by}, {ago} ago\n{}", quoted_lines(&said.text)));
     }
     for note in &task.last_notes {
         let ago = canvas.clock.ago(&note.at);
@@ -176,6 +242,32 @@ pub fn card(task: &Task, canvas: &Canvas<'_>) -> String {
         ));
     }
     shown
+}
+
+/// Its state and why; most reasons begin with the state. What it was split into has a line of its own.
+fn standing(task: &Task) -> String {
+    if task.state == "split" {
+        return plain(&task.state);
+    }
+    match task.reason.starts_with(&task.state) {
+        true => plain(&task.reason),
+        false => format!("{}, {}", plain(&task.state), plain(&task.reason)),
+    }
+}
+
+/// How many sessions it took, and why each began after the first.
+fn sessions(task: &Task) -> Option<String> {
+    let one = |session: &TaskSession| {
+        format!("{}.{} {}", plain(&session.agent), session.number, plain(&session.why))
+    };
+    let listed: Vec<String> = task.last_sessions.iter().map(one).collect();
+    let unplanned = match task.sessions_unplanned {
+        0 => String::new(),
+        count => format!(", {count} unplanned"),
+    };
+    let more = if task.sessions as usize > listed.len() { "… " } else { "" };
+    let all = format!("{}{unplanned}: {more}{}", task.sessions, listed.join(", "));
+    (task.sessions > 0).then_some(all)
 }
 
 fn estimate(task: &Task) -> Option<String> {

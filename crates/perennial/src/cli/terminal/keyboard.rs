@@ -16,7 +16,7 @@ use super::escapes::{Scanner, Token};
 use super::key_event::{self, InputSequence, KeyEvent, Motion};
 use crate::detach_keys::{DetachKeys, Key};
 
-/// The next key after the prefix is waited for so long; then the prefix is forgotten.
+/// The next key after the prefix is waited for this long; then the prefix is forgotten.
 const PREFIX_LASTS: Duration = Duration::from_secs(2);
 /// Whoever knows the keys is faster than this and needs no hint.
 const HINT_AFTER: Duration = Duration::from_millis(200);

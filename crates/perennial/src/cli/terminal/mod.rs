@@ -4,6 +4,7 @@
 //! - TE1  Raw mode lasts as long as a `Raw` value; dropping it restores the terminal, on return, on a
 //!   panic, and after the kill signals that `attach` catches.
 
+pub mod aside;
 pub mod caught;
 pub mod escapes;
 mod hint;

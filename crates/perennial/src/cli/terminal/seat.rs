@@ -3,13 +3,13 @@
 //! Lasts over several sessions of an agent and the time between them. Invariant: TE1.
 
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::mpsc;
+use std::os::fd::{AsFd, BorrowedFd};
 
 use perennial_engine::host::monotonic::{now, wait_until};
 use rustix::event::{PollFd, PollFlags, poll};
 
 use super::Raw;
+use super::aside::Aside;
 use super::caught::{Caught, Signalled};
 use super::keyboard::{Keyboard, Typed};
 use crate::detach_keys::DetachKeys;
@@ -103,21 +103,13 @@ impl Seat {
         &mut self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<io::Result<T>, Left> {
-        let (finished, done) = mpsc::sync_channel(1);
-        let (watched, open) = match rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC) {
-            Ok(pipe) => pipe,
-            Err(error) => return Ok(Err(error.into())),
+        let work = match Aside::begin(work) {
+            Ok(work) => work,
+            Err(error) => return Ok(Err(error)),
         };
-        std::thread::spawn(move || {
-            // Closed when the work is done, or has panicked.
-            let _open: OwnedFd = open;
-            let _gone = finished.send(work());
-        });
         loop {
-            match self.wait(Some(watched.as_fd())) {
-                Ok(Happened::Other) => {
-                    return Ok(done.recv().map_err(|_| io::Error::other("the work was lost")));
-                }
+            match self.wait(Some(work.as_fd())) {
+                Ok(Happened::Other) => return Ok(work.finish()),
                 Ok(Happened::Typed(keys)) if keys.contains(&CONTROL_C) => {
                     return Err(Left::Detached);
                 }

@@ -8,17 +8,22 @@ use tokio::sync::oneshot;
 /// A point in a session's life that a caller can wait for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Milestone {
-    /// The session runs, or could not be started.
+    /// The session runs, waits in line, or could not be started.
     Begun,
     /// No session is left.
     Over,
+    /// No restore goes on.
+    Restored,
 }
 
 impl Milestone {
     fn is_reached(self, agent: &Agent) -> bool {
+        if self == Milestone::Restored {
+            return agent.snapshot_record.restoring.is_none();
+        }
         agent.session.as_ref().is_none_or(|session| match self {
-            Milestone::Begun => session.has_begun(),
-            Milestone::Over => session.is_over(),
+            Milestone::Begun => session.has_begun() || agent.waits_in_line(),
+            Milestone::Over | Milestone::Restored => session.is_over(),
         })
     }
 }

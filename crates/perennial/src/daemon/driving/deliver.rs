@@ -16,7 +16,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use perennial_core::effect::{Delivery, Typing};
 use perennial_core::message::{self, Held, ORDERED_AGAIN_AFTER, Outcome};
 use perennial_engine::harness::typing::{self, Typed};
-use perennial_engine::harness::{mail_texts, round_texts};
+use perennial_engine::harness::{handoff_texts, mail_texts, round_texts};
 use perennial_engine::host::monotonic::{self, Moment};
 use perennial_engine::host::{Holders, holders};
 
@@ -127,6 +127,7 @@ impl Executor {
         let stored = match &delivery.typing {
             Typing::Mails { mails, left } => Ok(Some(mail_texts::typed(mails, *left, is_one_line))),
             Typing::Round(round) => Ok(Some(round_texts::typed(round, is_one_line))),
+            Typing::Handoff(asked) => Ok(Some(handoff_texts::typed(asked, is_one_line))),
             Typing::Text(text) => self.journal.text(text.digest),
         };
         let text = match stored {

@@ -11,14 +11,15 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use perennial_core::command::Request;
-use perennial_core::effect::{Action, Effect, JobAction, JobEffect, SessionEffect};
+use perennial_core::effect::Effect;
 use perennial_core::entity::Entity;
 use perennial_core::fact::Fact;
 use perennial_core::id::{AgentId, MessageId, SessionNumber};
 use perennial_core::message::Outcome;
-use perennial_core::observation::{Observation, Report};
+use perennial_core::observation::Observation;
 use perennial_core::owner::Owner;
 use perennial_core::retention::Recordings;
+use perennial_core::snapshot::SnapshotReport;
 use perennial_core::time::Time;
 use perennial_engine::harness::dialect::Listing;
 use perennial_engine::host::{Holders, HostReport};
@@ -32,12 +33,15 @@ use crate::daemon::driving::awaited::{Awaited, Milestone};
 use crate::daemon::driving::deliver::Deliveries;
 use crate::daemon::driving::harness::Harnesses;
 use crate::daemon::driving::jobs;
+use crate::daemon::driving::keeping::{KeptWork, ReadSteps};
 use crate::daemon::driving::presence::Presence;
 use crate::daemon::driving::projections::Projections;
 use crate::daemon::hearing::reader::{Reader, Sighting};
 use crate::daemon::hearing::session_list_watcher::SessionListWatcher;
 use crate::daemon::hearing::spending::Spending;
+use crate::daemon::hearing::terminal_reader::TerminalReader;
 use crate::daemon::housekeeper::Housekeeper;
+use crate::daemon::snapshot_keeper::SnapshotKeeper;
 use crate::daemon::surface::identity::Registry;
 use crate::daemon::time::CoreClock;
 
@@ -93,6 +97,15 @@ pub enum Incoming {
     },
     /// What lies on this machine of what sessions printed.
     Recordings(Vec<Recordings>),
+    /// What an order to take a snapshot of a work tree came to.
+    WorkKept(Box<KeptWork>),
+    /// A checkpoint without a snapshot can be composed.
+    StepsRead(Box<ReadSteps>),
+    /// What was done for the snapshots of an agent.
+    Snapshots {
+        agent: AgentId,
+        report: SnapshotReport,
+    },
     /// Whether the last set of snapshots was kept.
     Kept(bool),
     /// Record the orderly end, and leave.
@@ -168,9 +181,11 @@ pub struct World {
     pub harnesses: Harnesses,
     pub reader: Reader,
     pub session_lists: SessionListWatcher,
+    pub terminals: TerminalReader,
     pub projections: Projections,
     pub deliveries: Deliveries,
     pub house: Housekeeper,
+    pub snapshots: SnapshotKeeper,
     pub clock: CoreClock,
     /// The last record that what is shown takes in.
     pub shown: watch::Sender<Seq>,
@@ -214,6 +229,7 @@ pub fn start(
         };
         // Without this thread nothing is answered: however it ends, the daemon ends with it.
         let _ends_all = EndsAll(driver.world.ending.clone());
+        driver.mirror_what_was_missed();
         driver.observe(first);
         driver.look_after_all();
         driver.run(&inbox)
@@ -309,6 +325,7 @@ impl Driver {
             Incoming::Host(report) => self.host(report),
             Incoming::Appended(append, Ok(seq)) => {
                 self.input(Input::Durable(append, seq));
+                self.world.projections.mirror.put_up_to(seq.0);
                 self.world.shown.send_replace(seq);
             }
             // A stream is further than we brought it. (One behind follows from a failed append.)
@@ -355,6 +372,11 @@ impl Driver {
             Incoming::Listed(listing) => self.listed(listing),
             Incoming::Reported { agent, percent } => self.reported(agent, percent),
             Incoming::Recordings(found) => self.observe(Observation::RecordingsFound(found)),
+            Incoming::WorkKept(kept) => self.work_kept(*kept),
+            Incoming::StepsRead(read) => self.steps_read(*read),
+            Incoming::Snapshots { agent, report } => {
+                self.observe(Observation::Snapshots { agent, report });
+            }
             Incoming::Kept(is_kept) => self.kept(is_kept),
             Incoming::Stop => {
                 self.stopping = true;
@@ -396,36 +418,6 @@ impl Driver {
         }
     }
 
-    /// Gives an order; a start as the launch stands, or as its harness wants it.
-    fn order(&mut self, effect: SessionEffect) {
-        let (agent, number) = (effect.agent, effect.number);
-        let (known, harnesses) = (self.supervisor.fleet().agent(agent), &self.world.harnesses);
-        let (launch, opening) = match &effect.action {
-            Action::Start(launch, opening) => (launch, opening),
-            Action::End(_) if known.is_some_and(|known| harnesses.ends_by_term(known)) => {
-                return self.world.holders.order_end_by_term(effect);
-            }
-            Action::End(_) if known.is_some_and(|known| known.launch.is_bare()) => {
-                return self.world.holders.order_end_with_hang_up(effect);
-            }
-            Action::End(_) | Action::Hold | Action::Release => {
-                return self.world.holders.order(effect);
-            }
-        };
-        self.keep_claim(agent);
-        if number == SessionNumber::FIRST {
-            // Who reads the mirror finds an agent there before its program runs.
-            self.world.projections.mirror.settle();
-        }
-        match harnesses.program(&effect, known, launch, opening) {
-            Ok(program) => self.world.holders.order_start(effect, program),
-            Err(why) => {
-                let report = Report::NotStarted(why);
-                self.observe(Observation::Session { agent, number, report });
-            }
-        }
-    }
-
     fn carry(&mut self, outputs: Vec<Output>, now: Time) {
         for output in outputs {
             match output {
@@ -445,7 +437,7 @@ impl Driver {
                 Output::Reply { waiter, with } => {
                     if let Some(reply) = self.hooks.remove(&waiter) {
                         let _ = reply.send(match with {
-                            Reply::Briefing(agent) => self.briefing(agent),
+                            Reply::StartText(agent, how) => self.session_start(agent, how),
                             Reply::Texts(offered) => self.texts(&offered),
                         });
                     }
@@ -482,14 +474,10 @@ impl Driver {
                 self.world.deliveries.order(delivery, harness);
             }
             Effect::RemoveSecrets { agent } => harnesses.holder(agent).remove_secrets(),
-            Effect::Job(JobEffect { job, number, action }) => {
-                let jobs = holders.jobs();
-                match action {
-                    JobAction::Run(what) => jobs.run(job, number, jobs::spec(&what.0, &what.1)),
-                    JobAction::Hold(what) => jobs.hold(job, number, jobs::spec(&what.0, &what.1)),
-                    JobAction::Release => jobs.release(job, number),
-                }
-            }
+            Effect::Job(effect) => jobs::order(holders, effect),
+            Effect::Keep(effect) => self.keep_work(effect),
+            Effect::Checkpoint(effect) => self.take_checkpoint(effect),
+            Effect::Snapshot(effect) => self.carry_out_snapshot(effect),
         }
     }
 

@@ -21,7 +21,9 @@ use perennial_engine::harness::fork::{self, Shelf};
 use perennial_engine::harness::open_conversations;
 use perennial_engine::harness::prepare::Continuity;
 use perennial_engine::harness::preset::{self, KillSignal, Version};
-use perennial_engine::harness::{Preset, PresetError, SessionFiles, conversation, prepare};
+use perennial_engine::harness::{
+    FirstWords, Preset, PresetError, SessionFiles, conversation, prepare,
+};
 use perennial_engine::host::directory::HolderDirectory;
 use perennial_engine::host::environment;
 use perennial_engine::host::holders::Program;
@@ -297,13 +299,13 @@ impl Harnesses {
     pub fn program(
         &self,
         session: &SessionEffect,
-        known: Option<&Agent>,
-        launch: &Launch,
-        opening: &Opening,
+        environment: u32,
+        (launch, opening): (&Launch, &Opening),
+        words: &FirstWords<'_>,
     ) -> Result<Program, String> {
         let SessionEffect { agent, number, .. } = *session;
         // A daemon that was killed behind a change of settings has not put its variables in place.
-        self.settle(agent, known.map_or(0, |known| known.environment))?;
+        self.settle(agent, environment)?;
         if launch.is_bare() {
             return Ok(Program { pane: self.pane(launch), ..Program::bare(launch) });
         }
@@ -332,7 +334,8 @@ impl Harnesses {
             exe: &self.exe,
             copies: &self.home.conversations(),
         };
-        let prepared = prepare(&preset, launch, opening, &place).map_err(|error| chain(&error))?;
+        let prepared =
+            prepare(&preset, launch, opening, &place, words).map_err(|error| chain(&error))?;
         match prepared.continuity {
             Continuity::Begun | Continuity::Kept => {}
             Continuity::Restored => {

@@ -1,9 +1,10 @@
 //! Jobs: translates the core's types into the host's, and back.
 
 use perennial_api::mail::SUBJECT_LIMIT;
+use perennial_core::effect::{JobAction, JobEffect};
 use perennial_core::job::{JobCommand, JobEnd, JobReport, Purpose};
 use perennial_engine::harness::{mail_texts, session_texts};
-use perennial_engine::host::{self, JobExit, JobSpec};
+use perennial_engine::host::{self, Holders, JobExit, JobSpec};
 
 use crate::daemon::showing::sentences;
 
@@ -23,6 +24,16 @@ const OPERATORS_OWN: [&str; 8] = [
     "LOGNAME",
     "SHELL",
 ];
+
+/// Gives an order to a job's holder.
+pub fn order(holders: &Holders, JobEffect { job, number, action }: JobEffect) {
+    let jobs = holders.jobs();
+    match action {
+        JobAction::Run(what) => jobs.run(job, number, spec(&what.0, &what.1)),
+        JobAction::Hold(what) => jobs.hold(job, number, spec(&what.0, &what.1)),
+        JobAction::Release => jobs.release(job, number),
+    }
+}
 
 /// The job's command, with what its purpose adds to it.
 pub fn spec(purpose: &Purpose, command: &JobCommand) -> JobSpec {

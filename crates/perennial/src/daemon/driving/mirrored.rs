@@ -10,23 +10,25 @@ use perennial_core::fleet::Fleet;
 use perennial_core::id::{AgentId, PostId, TaskId};
 use perennial_core::message::Sender;
 use perennial_core::post::{Author, PostEvent};
-use perennial_core::signal::{self, Derived, Party, SignalEvent, SignalKind};
-use perennial_core::state::State;
+use perennial_core::signal::{self, Beside, Derived, Party, SignalEvent, SignalKind};
+use perennial_core::state::{Roster, State};
+use perennial_core::task::Task;
 use perennial_core::time::Time;
-use perennial_engine::mirror::{BoardPost, Earlier, Measured, POSTS, SignalPage};
+use perennial_engine::mirror::{BoardPost, Earlier, Measured, POSTS, SignalPage, work_file};
 use perennial_engine::supervisor::Supervisor;
+use perennial_store::checkpoint;
 use perennial_store::load::recall;
 use perennial_store::{RosterQuery, Store};
-use serde_json::{Map, Value, json};
 
 use super::driver::Driver;
 use crate::daemon::driving::harness::Harnesses;
 use crate::daemon::driving::presence::Presence;
 use crate::daemon::showing::{signal as showing, view};
-use crate::daemon::time::rfc3339;
 
-/// So many of the dead are listed after a start.
+/// At most this many of the dead are listed after a start.
 const DEAD: usize = 100;
+/// At most this many records are read of those that a killed daemon did not lay out.
+const MISSED: usize = 10_000;
 
 /// What the mirror shows that has left memory. What can't be read is not shown.
 pub fn earlier(journal: &Arc<dyn Store>) -> impl FnOnce() -> Earlier + Send + 'static {
@@ -75,6 +77,42 @@ pub fn measured(
 }
 
 impl Driver {
+    /// Lays out what a daemon that was killed had committed and not laid out. Where nobody knows what that is, or it is
+    /// too much, every agent.
+    pub fn mirror_what_was_missed(&mut self) {
+        let now = self.now();
+        let (fleet, journal) = (self.supervisor.fleet(), &self.world.journal);
+        let before = self.world.projections.laid_out_before;
+        let records = before.map_or_else(Vec::new, |before| {
+            journal.read(before, MISSED).unwrap_or_else(|error| {
+                tracing::warn!(%error, "what the mirror misses can't be read");
+                Vec::new()
+            })
+        });
+        let is_all = before.is_none() || records.len() == MISSED;
+        let events = records.into_iter().filter_map(|record| record.event.ok());
+        // The board's posts were read at its start.
+        let events: Vec<Event> =
+            events.filter(|event| !matches!(event.what, What::Post(..))).collect();
+        let touched: Vec<AgentId> = match is_all {
+            true => fleet.agents().map(|agent| agent.id).collect(),
+            false => events.iter().filter_map(|event| Some(event.of_agent()?.0)).collect(),
+        };
+        self.mirror(&events, &touched, now);
+        if is_all {
+            fleet.agents().for_each(|agent| self.mirror_work(agent));
+        }
+    }
+
+    fn mirror_work(&self, agent: &Agent) {
+        let Driver { supervisor, world, .. } = self;
+        let task = supervisor.fleet().tasks().current(agent.id);
+        let digest = agent.checkpoint.as_ref().map(|head| head.text.digest);
+        // A content that can't be read is not shown.
+        let read = |digest| checkpoint::content(&*world.journal, digest).ok().flatten();
+        world.projections.mirror.work(agent, task, digest.and_then(read).as_ref());
+    }
+
     /// Lays out what was committed.
     pub fn mirror(&self, events: &[Event], touched: &[AgentId], now: Time) {
         let Driver { supervisor, presence, world, .. } = self;
@@ -87,14 +125,15 @@ impl Driver {
             let task = fleet.tasks().current(agent.id);
             mirror.put(agent, measured(agent, supervisor, presence, now), task);
         }
-        tasks().for_each(|task| mirror.task(task));
-        let mut ended = None;
-        for event in events {
-            if let Some((id, AgentEvent::SessionEnded { number, .. })) = event.of_agent() {
-                ended = Some((id, *number));
-            }
-            let of_same = event.of_agent().and_then(|(id, _)| ended.filter(|(of, _)| *of == id));
-            if let Some(derived) = signal::derived(event, of_same.map(|(_, number)| number)) {
+        let changed = work_changed(events, tasks()).into_iter();
+        changed.filter_map(|id| fleet.agent(id)).for_each(|agent| self.mirror_work(agent));
+        let copies = changed_tasks(events).filter_map(|id| fleet.tasks().copy(id));
+        copies.for_each(|task| mirror.task(task));
+        // A batch has one moment.
+        let moments = events.chunk_by(|one, other| one.at == other.at);
+        for (event, moment) in moments.flat_map(|it| it.iter().map(move |event| (event, it))) {
+            let beside = |agent| Beside::of(agent, moment.iter());
+            if let Some(derived) = signal::derived(event, beside) {
                 if let Some(agent) = fleet.agent(derived.agent) {
                     let page = emitted(fleet, agent, &derived, &world.harnesses, event.at);
                     mirror.signal(&agent.launch.project, page);
@@ -109,6 +148,46 @@ impl Driver {
             }
         }
     }
+}
+
+/// The agents whose work, or whose file of it, is another after these events.
+fn work_changed<'a>(events: &[Event], tasks: impl Iterator<Item = &'a Task>) -> BTreeSet<AgentId> {
+    let changes = |event: &AgentEvent| match event {
+        AgentEvent::Hatched(_)
+        | AgentEvent::Checkpoint(_)
+        | AgentEvent::PhaseReported { .. }
+        | AgentEvent::Work(_)
+        | AgentEvent::Summarised { .. }
+        | AgentEvent::Renamed { .. }
+        | AgentEvent::SettingsChanged { .. } => true,
+        AgentEvent::Moved(moved) => moved.to.roster() == Roster::Cemetery,
+        AgentEvent::Rehomed { .. }
+        | AgentEvent::Held(_)
+        | AgentEvent::HoldLifted { .. }
+        | AgentEvent::SessionWanted { .. }
+        | AgentEvent::SessionStarting { .. }
+        | AgentEvent::SessionRunning { .. }
+        | AgentEvent::SessionEnding { .. }
+        | AgentEvent::SessionFound { .. }
+        | AgentEvent::SessionEnded { .. }
+        | AgentEvent::SessionProgressed { .. }
+        | AgentEvent::ConversationFollowed { .. }
+        | AgentEvent::WindowBegan { .. }
+        | AgentEvent::ClockPassed { .. }
+        | AgentEvent::ClockTold { .. }
+        | AgentEvent::RoleTaken { .. }
+        | AgentEvent::RoleLeft { .. }
+        | AgentEvent::LegacyLeft { .. }
+        | AgentEvent::BurialAsked { .. }
+        | AgentEvent::RoundPassed { .. }
+        | AgentEvent::Snapshot(_)
+        | AgentEvent::Rest(_)
+        | AgentEvent::Handoff(_)
+        | AgentEvent::PutOff { .. } => false,
+    };
+    let of_agents = events.iter().filter_map(Event::of_agent);
+    let changed = of_agents.filter(|(_, event)| changes(event)).map(|(id, _)| id);
+    changed.chain(tasks.filter_map(|task| task.worker)).collect()
 }
 
 /// The tasks that events are about, each once.
@@ -166,31 +245,33 @@ fn emitted(
 ) -> SignalPage {
     let table = derived.kind.table();
     let name = view::name(agent);
-    let mut payload = Map::from_iter([("identity_name".to_owned(), Value::from(name.clone()))]);
-    let mut put = |field: &str, value: Value| _ = payload.insert(field.to_owned(), value);
-    let mut output_of = None;
-    if derived.kind == SignalKind::AgentRegistered {
-        let task = fleet.tasks().current(agent.id).map(|task| task.id.to_string());
-        put("node_id", json!(task));
-        put("tmux_session", json!(agent.launch.host.tmux().map(|place| place.session.clone())));
-    } else if derived.kind == SignalKind::AgentCrashed {
-        put("last_seen", rfc3339(at).into());
-        put("last_output", Value::Null);
-        let session = |number| harnesses.holder(agent.id).session(number);
-        output_of = derived.session.map(session);
-    } else {
-        put("exit_reason", json!(derived.exit_reason));
-    }
+    let (task, work_file) = (fleet.tasks().current(agent.id), work_file(agent));
+    let about = showing::About {
+        name: name.clone(),
+        task: task.map(|task| task.id),
+        tmux_session: agent.launch.host.tmux().map(|place| place.session.as_str()),
+        work_file: work_file.as_deref(),
+        // Read by the mirror's own thread.
+        last_output: None,
+    };
+    let payload = showing::emitted((derived.kind, at), &derived.says, &about);
+    let is_crash = derived.kind == SignalKind::AgentCrashed;
+    let session = |number| harnesses.holder(agent.id).session(number);
+    let output_of = derived.session.filter(|_| is_crash).map(session);
+    let guardian =
+        signal::parent(fleet, agent.id).map_or_else(|| "operator".to_owned(), view::name);
+    let (from, to) = match table.source {
+        Party::Spawn => ("perennial".to_owned(), guardian),
+        Party::Runner => (name, guardian),
+        Party::Guardian => (guardian, name),
+    };
     SignalPage {
         at,
         kind: derived.kind.word(),
         source: table.source.word(),
         target: table.target.word(),
-        from: match table.source {
-            Party::Spawn => "perennial".to_owned(),
-            Party::Runner | Party::Guardian => name,
-        },
-        to: signal::parent(fleet, agent.id).map_or_else(|| "operator".to_owned(), view::name),
+        from,
+        to,
         payload,
         output_of,
     }

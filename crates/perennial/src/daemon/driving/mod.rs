@@ -5,9 +5,13 @@
 pub mod awaited;
 pub mod deliver;
 pub mod driver;
+pub mod first_words;
 pub mod harness;
 pub mod holding;
 pub mod jobs;
+pub mod keeping;
 pub mod mirrored;
+pub mod ordering;
 pub mod presence;
 pub mod projections;
+pub mod snapshots;

@@ -20,10 +20,10 @@ use perennial_core::entity::Entity;
 use perennial_core::event::Event;
 use perennial_core::id::AgentId;
 use perennial_core::time::Time;
-use perennial_engine::mirror::{Measured, Mirror};
+use perennial_engine::mirror::{Measured, Mirror, laid_out_up_to};
 use perennial_engine::supervisor::Supervisor;
 use perennial_store::Loaded;
-use perennial_store::journal::Version;
+use perennial_store::journal::{Seq, Version};
 use perennial_store::load::snapshots;
 use perennial_store::projection::RosterRow;
 
@@ -42,6 +42,8 @@ const SNAPSHOT_EVERY: u64 = 1000;
 #[derive(Debug)]
 pub struct Projections {
     pub mirror: Mirror,
+    /// The record up to which the last daemon had laid out everything in the mirror, if it said so.
+    pub laid_out_before: Option<Seq>,
     /// What the next set of snapshots must have.
     changed: BTreeSet<Entity>,
     /// Events since the last set.
@@ -64,13 +66,16 @@ impl Projections {
         loaded: &Loaded,
         journal: &Arc<dyn Store>,
     ) -> io::Result<Projections> {
+        let laid_out_before = laid_out_up_to(&home.mirror()).map(Seq);
         let mirror = Mirror::start(&home.mirror(), mirrored::earlier(journal))?;
         for agent in loaded.fleet.agents() {
             mirror.list(agent, Measured::default());
         }
-        loaded.fleet.tasks().iter().for_each(|task| mirror.task(task));
+        let tasks = loaded.fleet.tasks();
+        let copies = tasks.iter().filter_map(|task| tasks.copy(task.id));
+        copies.for_each(|task| mirror.task(task));
         let (changed, since_snapshots) = (loaded.changed.clone(), loaded.folded);
-        Ok(Projections { mirror, changed, since_snapshots, under_way: None })
+        Ok(Projections { mirror, laid_out_before, changed, since_snapshots, under_way: None })
     }
 
     /// At the daemon's orderly end.
@@ -108,6 +113,9 @@ impl Driver {
         let Driver { supervisor, world, .. } = self;
         let projections = &mut world.projections;
         projections.changed.extend(events.iter().map(Event::entity).filter(Entity::is_counted));
+        // One that is over may have been kept by what these events ended.
+        let entities = touched.iter().map(|id| Entity::Agent(*id));
+        projections.changed.extend(entities.filter(|it| supervisor.fleet().is_over(it)));
         projections.since_snapshots += events.len() as u64;
         let is_due =
             projections.since_snapshots >= SNAPSHOT_EVERY && projections.under_way.is_none();
@@ -153,6 +161,7 @@ impl Driver {
             presence.forget(agent);
             spending.forget(agent);
             world.reader.forget(agent);
+            world.terminals.forget(agent);
         }
         if is_much {
             memory::give_back();

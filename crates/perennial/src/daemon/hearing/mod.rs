@@ -3,19 +3,25 @@
 //! Says which session a fact is of, and puts what is to be told into words. Decides nothing.
 
 pub mod changes;
+pub mod past_session;
 pub mod reader;
 pub mod session_list_watcher;
 pub mod spending;
+pub mod terminal_reader;
 pub mod unheard_hooks;
 
+use std::time::Duration;
+
+use perennial_core::agent::Agent;
 use perennial_core::context::{Sample, Source};
 use perennial_core::event::{AgentEvent, Event};
 use perennial_core::fact::{Fact, Keys, Listed, Origin, PausedBy, Seen};
 use perennial_core::id::{AgentId, MessageId, SessionNumber};
 use perennial_core::message::{Content, MessageState, Unread};
 use perennial_core::state::State;
+use perennial_core::time::Time;
 use perennial_engine::harness::dialect::Listing;
-use perennial_engine::harness::{mail_texts, round_texts, session_texts};
+use perennial_engine::harness::{handoff_texts, mail_texts, round_texts, session_texts};
 use perennial_engine::host::announcement::Announced;
 use perennial_engine::host::delivery::LineReport;
 use perennial_engine::supervisor::Input;
@@ -24,7 +30,11 @@ use tokio::sync::oneshot;
 use crate::daemon::driving::driver::{Closing, Driver, DriverHandle, Incoming};
 use crate::daemon::hearing::reader::{Look, Sighting};
 use crate::daemon::hearing::spending::Used;
-use crate::daemon::showing::{briefing, view};
+use crate::daemon::hearing::terminal_reader::Printing;
+use crate::daemon::showing::view;
+
+/// A session that began within this was not heard by an earlier daemon.
+const NEW_SESSION: Duration = Duration::from_secs(5);
 
 impl DriverHandle {
     /// Hands over what a hook said, and gets what its session is to be told.
@@ -72,6 +82,7 @@ impl Driver {
             return;
         };
         let begins = matches!(fact.seen, Seen::SessionBegan(_));
+        let announces = matches!(fact.seen, Seen::CompactionAnnounced { .. });
         let (behind, now) = (self.supervisor.fleet().behind(), self.now());
         let at_turn_end = fact.by_core_time(behind).goes_on_by(now);
         let is_answerable = self.supervisor.is_answerable(agent, number, &fact);
@@ -80,7 +91,11 @@ impl Driver {
         if begins {
             self.watch_list(agent);
         }
-        if is_answerable || at_turn_end {
+        if announces {
+            let waiter = self.waiter();
+            self.hooks.insert(waiter, reply);
+            self.input(Input::Hold { waiter, agent });
+        } else if is_answerable || at_turn_end {
             let waiter = self.waiter();
             self.hooks.insert(waiter, reply);
             self.input(Input::Offer { waiter, agent, number, at_turn_end });
@@ -153,6 +168,9 @@ impl Driver {
                 Content::Round { .. } => {
                     return message.as_round(fleet).map(|it| round_texts::told(&it));
                 }
+                Content::Handoff { .. } => {
+                    return message.as_handoff(fleet).map(|it| handoff_texts::told(&it));
+                }
                 Content::Typed { .. } | Content::Mail(_) => return None,
             };
             Some(format!("{words} ({})", message.id))
@@ -190,9 +208,10 @@ impl Driver {
 
     /// Has the conversations read of sessions that are over with these events, since what was typed into them
     /// may stand there, and of those whose turn begins or ends with them: they are read as long as it runs.
-    pub fn look_at_changed(&self, events: &[Event]) {
+    pub fn look_at_changed(&mut self, events: &[Event]) {
         for event in events {
             match event.of_agent() {
+                Some((agent, AgentEvent::SessionRunning { .. })) => self.watch_terminal(agent),
                 Some((agent, AgentEvent::SessionEnded { number, .. })) => {
                     self.look_at_conversation(agent, *number);
                 }
@@ -200,6 +219,10 @@ impl Driver {
                     if matches!(moved.to, State::Working | State::Waiting) =>
                 {
                     if let Some(number) = self.live(agent) {
+                        // Its first word may have come while this daemon was too slow to answer.
+                        if moved.reason.is_before_first_sign() {
+                            self.hear_unheard(agent, number);
+                        }
                         self.look_at_conversation(agent, number);
                     }
                 }
@@ -235,10 +258,11 @@ impl Driver {
         if begins {
             self.look_at_conversation(agent, number);
         }
-        if let Some(figures) = figures
-            && self.spending.take(agent, Used::from(figures))
-        {
+        let used = figures.map(Used::from);
+        if let Some(used) = used.filter(|used| self.spending.take(agent, *used)) {
             self.keep(agent);
+            self.supervisor.set_spent(agent, used.total());
+            self.observe(perennial_core::observation::Observation::Spent { agent });
         }
     }
 
@@ -265,9 +289,11 @@ impl Driver {
     /// A session was found alive: what was missed meanwhile lies in files.
     pub fn look_around(&mut self, agent: AgentId) {
         if let Some(number) = self.live(agent) {
+            self.hear_unheard(agent, number);
             self.look_at_conversation(agent, number);
         }
         self.watch_list(agent);
+        self.watch_terminal(agent);
     }
 
     fn live(&self, agent: AgentId) -> Option<SessionNumber> {
@@ -282,14 +308,6 @@ impl Driver {
         if self.supervisor.hearing(agent).map(|hearing| hearing.kept()) != before {
             self.keep(agent);
         }
-    }
-
-    /// Who the agent is, and who else is there.
-    pub fn briefing(&self, agent: AgentId) -> Option<String> {
-        let known = self.supervisor.fleet().agent(agent)?;
-        let sample = self.supervisor.hearing(agent).and_then(|hearing| hearing.sample());
-        let sample = sample.as_ref().map(|(sample, _)| sample);
-        Some(briefing::text(self.supervisor.fleet(), known, &self.presence, sample))
     }
 
     /// Keeps what was measured for the next daemon; the store writes the latest about once a second.
@@ -312,6 +330,29 @@ impl Driver {
         }
     }
 
+    /// When the agent's newest session began, by the wall clock.
+    fn began_at(&self, known: &Agent) -> Option<Time> {
+        let session = known.session.as_ref()?;
+        let behind = u64::try_from(self.supervisor.fleet().behind().as_micros()).unwrap_or(0);
+        Some(Time(session.started_at.unwrap_or(session.wanted_at).0.saturating_sub(behind)))
+    }
+
+    /// Has what a session without a preset prints read, for what it shows of its work.
+    fn watch_terminal(&mut self, agent: AgentId) {
+        let known = self.supervisor.fleet().agent(agent).filter(|known| known.launch.is_bare());
+        let session = known.and_then(Agent::live_session);
+        let (Some(known), Some(session)) = (known, session) else { return };
+        let started_at = session.started_at.unwrap_or(session.wanted_at);
+        let (number, role) = (session.number, known.role.clone());
+        let rules = self.world.reader.rules().rules(role.as_deref(), &known.launch.harness);
+        let is_new = self.now().since(started_at) < NEW_SESSION;
+        let dir = self.world.harnesses.holder(agent).session(number);
+        let printing = Printing { agent, number, dir, rules, is_new };
+        if let Some(sighting) = self.world.terminals.watch(printing) {
+            self.sighted(sighting);
+        }
+    }
+
     /// Has the agent's conversations read.
     fn look_at_conversation(&self, agent: AgentId, number: SessionNumber) {
         let Some(known) = self.supervisor.fleet().agent(agent) else { return };
@@ -326,6 +367,8 @@ impl Driver {
                 conversation: conversations.current,
                 earlier: conversations.earlier,
                 is_in_turn: known.state == State::Working,
+                role: known.role.clone(),
+                began_at: self.began_at(known),
             });
         }
     }

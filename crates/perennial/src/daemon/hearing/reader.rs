@@ -16,14 +16,18 @@ use std::io::{self, Read as _, Seek, SeekFrom};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use perennial_core::checkpoint::Position;
 use perennial_core::context::{Sample, Source};
 use perennial_core::conversation::ConversationId;
 use perennial_core::fact::{Fact, Origin, Seen};
 use perennial_core::hearing::{self, Limits, READ_AGAIN_AFTER};
 use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::session::Process;
+use perennial_core::time::Time;
+use perennial_core::work::{Findings, RuleBook};
 use perennial_engine::harness::conversation;
 use perennial_engine::host::monotonic::{self, Moment};
 use perennial_engine::host::{process, traffic};
@@ -47,6 +51,9 @@ pub struct Look {
     pub earlier: Vec<ConversationId>,
     /// A turn runs, as far as was heard.
     pub is_in_turn: bool,
+    pub role: Option<String>,
+    /// When the session began, by the clock that dates transcripts.
+    pub began_at: Option<Time>,
 }
 
 /// What was seen of one session.
@@ -79,32 +86,77 @@ impl Order {
 
 /// The way to the thread.
 #[derive(Debug, Clone)]
-pub struct Reader(Sender<Order>);
+pub struct Reader {
+    orders: Sender<Order>,
+    findings: FindingsByAgent,
+    rules: RuleBook,
+}
+
+/// What was found of the work of each agent's newest session, as far as it was read.
+#[derive(Debug, Clone, Default)]
+struct FindingsByAgent(Arc<Mutex<HashMap<AgentId, FoundWork>>>);
+
+/// What was found of one session, and how far its conversation was read then.
+#[derive(Debug, Clone)]
+pub struct FoundWork {
+    pub number: SessionNumber,
+    pub findings: Findings,
+    pub position: Option<Position>,
+}
+
+impl FindingsByAgent {
+    fn all(&self) -> MutexGuard<'_, HashMap<AgentId, FoundWork>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 impl Reader {
-    pub fn start(harnesses: Harnesses, limits: Limits, driver: DriverHandle) -> io::Result<Reader> {
+    pub fn start(
+        harnesses: Harnesses,
+        limits: Limits,
+        rules: RuleBook,
+        driver: DriverHandle,
+    ) -> io::Result<Reader> {
         let (sender, inbox) = channel();
-        let mut transcripts = OpenTranscripts::new(harnesses, limits);
+        let mut transcripts = OpenTranscripts::new(harnesses, limits, rules.clone());
+        let findings = transcripts.findings.clone();
         std::thread::Builder::new()
             .name("reader".to_owned())
             .spawn(move || transcripts.run(&inbox, &driver))?;
-        Ok(Reader(sender))
+        Ok(Reader { orders: sender, findings, rules })
+    }
+
+    /// What work is recognised by.
+    pub fn rules(&self) -> &RuleBook {
+        &self.rules
+    }
+
+    /// What the steps of the agent's newest session that was read show of its work.
+    pub fn findings(&self, agent: AgentId) -> Option<(SessionNumber, Findings)> {
+        // A conversation in which nothing was found tells no more than one that nobody has read.
+        let found = self.found(agent).filter(|found| found.findings != Findings::default());
+        found.map(|found| (found.number, found.findings))
+    }
+
+    /// The same, with how far the conversation was read.
+    pub fn found(&self, agent: AgentId) -> Option<FoundWork> {
+        self.findings.all().get(&agent).cloned()
     }
 
     pub fn look(&self, look: Look) {
         // A thread that is gone reads nothing more; the daemon is ending.
-        let _ = self.0.send(Order::Look(look));
+        let _ = self.orders.send(Order::Look(look));
     }
 
     /// What is kept of the agent's conversations is let go.
     pub fn forget(&self, agent: AgentId) {
-        let _ = self.0.send(Order::Forget(agent, None));
+        let _ = self.orders.send(Order::Forget(agent, None));
     }
 
     /// The same, and tells when no copy of them is being written any more.
     pub fn let_go(&self, agent: AgentId) -> Receiver<()> {
         let (done, is_done) = channel();
-        let _ = self.0.send(Order::Forget(agent, Some(done)));
+        let _ = self.orders.send(Order::Forget(agent, Some(done)));
         is_done
     }
 }
@@ -112,15 +164,18 @@ impl Reader {
 struct OpenTranscripts {
     harnesses: Harnesses,
     limits: Limits,
+    rules: RuleBook,
+    findings: FindingsByAgent,
     /// Of agents that are in memory (RDR1).
     open: HashMap<AgentId, Open>,
     buffer: Buffer,
 }
 
 impl OpenTranscripts {
-    fn new(harnesses: Harnesses, limits: Limits) -> OpenTranscripts {
+    fn new(harnesses: Harnesses, limits: Limits, rules: RuleBook) -> OpenTranscripts {
         let (open, buffer) = (HashMap::new(), Buffer::default());
-        OpenTranscripts { harnesses, limits, open, buffer }
+        let findings = FindingsByAgent::default();
+        OpenTranscripts { harnesses, limits, rules, findings, open, buffer }
     }
 
     fn run(&mut self, inbox: &Receiver<Order>, driver: &DriverHandle) {
@@ -154,6 +209,7 @@ impl OpenTranscripts {
             Order::Look(look) => self.look(look),
             Order::Forget(agent, waiting) => {
                 self.open.remove(agent);
+                self.findings.all().remove(agent);
                 if let Some(waiting) = waiting {
                     // Whoever does not wait any more needs no answer.
                     let _ = waiting.send(());
@@ -184,7 +240,7 @@ impl OpenTranscripts {
             (open.heard, open.due) = (now, Some(now + READ_AGAIN_AFTER));
             return Some(sighting);
         }
-        let live = look.process.filter(|process| is_alive(*process));
+        let live = look.process.filter(|process| process::is_alive(*process));
         tidy(&self.harnesses, look);
         let polled = open.next_poll(&self.harnesses, now).filter(|_| live.is_some());
         if now < open.silent_look {
@@ -210,9 +266,11 @@ impl OpenTranscripts {
 
     /// Somebody spoke: there is something to read now, or soon.
     fn look(&mut self, look: &Look) -> Option<Sighting> {
-        let open = self.open.entry(look.agent).or_insert_with(|| Open::new(look.clone()));
+        let rules = &self.rules;
+        let anew = || Open::new(look.clone(), rules);
+        let open = self.open.entry(look.agent).or_insert_with(anew);
         open.heard = monotonic::now();
-        open.follow(look.clone(), open.heard);
+        open.follow(look.clone(), rules, open.heard);
         open.silent_look = open.heard;
         open.due = Some(open.heard + READ_AGAIN_AFTER);
         self.read(look)
@@ -249,6 +307,14 @@ impl OpenTranscripts {
         }
         open.whole = whole;
         let figures = open.figures();
+        if open.has_worked() {
+            let conversation = look.conversation.to_string();
+            let position =
+                open.read_so_far().map(|(bytes, steps)| Position { conversation, bytes, steps });
+            let findings = open.findings().clone();
+            let found = FoundWork { number: *number, findings, position };
+            self.findings.all().insert(*agent, found);
+        }
         Some(Sighting { agent: *agent, number: *number, facts, figures })
     }
 }
@@ -276,10 +342,6 @@ fn measured(harnesses: &Harnesses, look: &Look, in_window: InWindow) -> Option<F
     let sample = Sample { tokens, window, usable, source };
     let fact = Fact::new(Origin::Transcript, Seen::Measured { model, sample });
     Some(fact.within(Some(look.conversation.clone())))
-}
-
-fn is_alive(process: Process) -> bool {
-    process::stat(process.pid).is_some_and(|stat| stat.process == process)
 }
 
 /// How long ago the last byte was received on any open connection of the process.
@@ -317,7 +379,8 @@ mod tests {
     fn an_agent_that_has_left_memory_leaves_nothing_here() {
         let dir = tempfile::tempdir().unwrap();
         let harnesses = Harnesses::new(Home::at(dir.path()), "/bin/true".into());
-        let mut transcripts = OpenTranscripts::new(harnesses, Limits::default());
+        let mut transcripts =
+            OpenTranscripts::new(harnesses, Limits::default(), RuleBook::default());
         for agent in [1, 2].map(AgentId) {
             let _nothing_to_read = transcripts.obey(&Order::Look(Look {
                 agent,
@@ -327,6 +390,8 @@ mod tests {
                 conversation: "a".parse().unwrap(),
                 earlier: Vec::new(),
                 is_in_turn: false,
+                role: None,
+                began_at: None,
             }));
         }
         assert!(transcripts.obey(&Order::Forget(AgentId(1), None)).is_none());

@@ -119,8 +119,8 @@ impl SessionList {
             .filter_map(|name| self.read(&name))
             .filter(|listing| listing.conversation.as_ref() == Some(conversation))
             .map(|listing| listing.process)
-            // A file that a killed one left behind names no living process.
-            .find(|process| process::stat(process.pid).is_some_and(|stat| stat.process == *process))
+            // A file that a killed one left behind names no living process; nor one that nobody has reaped yet.
+            .find(|process| process::is_alive(*process))
     }
 
     fn read(&self, name: &str) -> Option<Listing> {
@@ -128,5 +128,38 @@ impl SessionList {
         let file = regular_file::open(&self.directory.join(name), Links::Follow).ok()?;
         file.take(LONGEST_LINE).read_to_end(&mut text).ok()?;
         self.dialect.listing(&text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+    use std::time::Duration;
+
+    use perennial_engine::harness::vendors::DIALECTS;
+
+    use super::*;
+
+    /// A shim is killed: its session is over, and whoever inherits the processes may take a while to reap them.
+    #[test]
+    fn a_process_that_nobody_has_reaped_has_no_conversation_open() {
+        let dir = tempfile::tempdir().unwrap();
+        let dialect = *DIALECTS.iter().find(|it| it.name() == "claude").unwrap();
+        let rule: PathRule = "{pid}.json".to_owned().try_into().unwrap();
+        let list = SessionList { directory: dir.path().to_owned(), rule, dialect };
+        let mut child = Command::new("sleep").arg("1000").spawn().unwrap();
+        let process = process::stat(child.id().cast_signed()).unwrap().process;
+        let line = serde_json::json!({
+            "pid": process.pid, "sessionId": "c-1", "procStart": process.start_ticks.to_string(),
+            "status": "idle", "updatedAt": 1,
+        });
+        std::fs::write(dir.path().join(format!("{}.json", process.pid)), line.to_string()).unwrap();
+        let id: ConversationId = "c-1".parse().unwrap();
+        assert_eq!(list.writer_of(&id), Some(process));
+        child.kill().unwrap();
+        assert!(process::ends_within(&child, Duration::from_secs(30)));
+        assert!(process::stat(process.pid).is_some_and(|stat| stat.zombie));
+        assert_eq!(list.writer_of(&id), None);
+        child.wait().unwrap();
     }
 }

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use perennial_core::fleet::Fleet;
 use perennial_core::hearing::Kept;
 use perennial_core::id::AgentId;
 use perennial_core::time::Time;
@@ -40,6 +41,14 @@ impl From<Figures> for Used {
     }
 }
 
+impl Used {
+    /// All tokens, of whatever price.
+    pub fn total(&self) -> u64 {
+        let Usage { input, output, cache_read, cache_write, is_partial: _ } = self.tokens;
+        input + output + cache_read + cache_write
+    }
+}
+
 impl Spending {
     pub fn begin(kept: &[projection::Latest]) -> Spending {
         let used = |kept: &projection::Latest| {
@@ -47,6 +56,12 @@ impl Spending {
             Some((kept.agent, Used { tokens, cost_microusd }))
         };
         Spending(kept.iter().filter_map(used).collect())
+    }
+
+    /// The fleet, told what an earlier run counted.
+    pub fn told(&self, mut fleet: Fleet) -> Fleet {
+        self.0.iter().for_each(|(agent, used)| fleet.set_spent(*agent, used.total()));
+        fleet
     }
 
     /// The agent has left memory; its sample has what it used.

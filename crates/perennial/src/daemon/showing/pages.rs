@@ -26,6 +26,8 @@ const CONVERSATIONS_MAX: usize = 64;
 /// … and this many files: a place names each of them, and travels in the head of a request.
 const FILES_MAX: usize = 256;
 const EVENTS: usize = 1000;
+/// At most this many pages are read for what is counted over all of them.
+const PAGES_MAX: usize = 1000;
 
 /// Whose conversations, and how the agent was when that was asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,6 +79,33 @@ impl Subject {
         directories
     }
 
+    pub fn harness(&self) -> &str {
+        &self.harness
+    }
+
+    pub fn newest_conversation(&self) -> Option<&ConversationId> {
+        self.conversations.first()
+    }
+
+    /// Where the newest conversation lies, whatever is left of it.
+    pub fn newest(&self, harnesses: &Harnesses) -> Option<(&'static dyn Dialect, PathBuf)> {
+        let id = self.conversations.first()?;
+        let (preset, vendor_home) = harnesses.vendor(self.agent, &self.harness)?;
+        let theirs = conversation::find(&preset, &vendor_home, id);
+        Some((preset.dialect, self.longer(harnesses, id, theirs)))
+    }
+
+    /// What is shorter than our copy of it was lost, and perhaps begun again.
+    fn longer(
+        &self,
+        harnesses: &Harnesses,
+        id: &ConversationId,
+        theirs: Option<PathBuf>,
+    ) -> PathBuf {
+        let ours = harnesses.copy(&self.harness, id);
+        theirs.filter(|path| length(path) >= length(&ours)).unwrap_or(ours)
+    }
+
     /// The files that there are, each with whose it is; nothing for a harness without a preset.
     fn files(&self, harnesses: &Harnesses) -> Option<Files> {
         let (preset, vendor_home) = harnesses.vendor(self.agent, &self.harness)?;
@@ -103,10 +132,7 @@ impl Subject {
             let theirs = theirs.or_else(|| rule.place(&vendor_home, &self.dir, id));
             let found = theirs.iter().flat_map(|path| preset.dialect.subagents(path));
             subagents.extend(found.map(|path| (id, path)));
-            let ours = harnesses.copy(&self.harness, id);
-            // What is shorter than our copy of it was lost, and perhaps begun again.
-            let path = theirs.filter(|path| length(path) >= length(&ours)).unwrap_or(ours);
-            add(id, path, None);
+            add(id, self.longer(harnesses, id, theirs), None);
         }
         let left_out = subagents.len().saturating_sub(room);
         for (id, path) in subagents.into_iter().take(room) {
@@ -164,6 +190,30 @@ pub fn read(
     };
     let steps = page.steps.into_iter().map(owned).collect();
     StepPage { steps, place: page.place, is_last: page.is_last, left_out }
+}
+
+/// Tells every step of an agent's conversations, in the order of their times; of very long ones the beginning. Returns
+/// how many there were; nothing if a part can't be read.
+pub fn each_step(
+    harnesses: &Harnesses,
+    subject: &Subject,
+    mut each: impl FnMut(&Step),
+) -> Option<usize> {
+    let files = subject.files(harnesses)?;
+    let (mut place, mut steps) = (Place::default(), 0);
+    let mut is_whole = true;
+    for _ in 0..PAGES_MAX {
+        let page = page::read(files.dialect, &files.sources, &place, |_| true);
+        page.unread.iter().for_each(|(path, error)| report(path, error));
+        is_whole &= page.unread.is_empty();
+        steps += page.steps.len();
+        page.steps.iter().for_each(|(_, step)| each(step));
+        if page.is_last {
+            break;
+        }
+        place = page.place;
+    }
+    is_whole.then_some(steps)
 }
 
 fn report(path: &Path, error: &io::Error) {

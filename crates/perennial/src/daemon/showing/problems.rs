@@ -4,7 +4,9 @@
 //! and things that are missing, in files of their own. `docs/messages.md` lists them all. `next` never
 //! names a verb that destroys anything: agents do what error texts suggest.
 
+pub mod checkpoints;
 mod crowded;
+pub mod handoff;
 pub mod mail;
 mod malformed;
 mod missing;
@@ -76,14 +78,8 @@ pub fn refusal(refusal: &Refusal, fleet: &Fleet) -> Problem {
             let name = name(*agent);
             wrong_state(&record(*agent, &name, fleet), &name, *verb, *state)
         }
-        Refusal::Running { agent } => running(&name(*agent)),
-        Refusal::StoppedByOperator { agent } => {
-            let agent = name(*agent);
-            Problem::new(403, "stopped-by-operator", format!("{agent} was stopped by the operator"))
-                .because("only the operator wakes an agent that the operator stopped")
-                .next(format!("ask the operator to run `perennial wake {agent}`"))
-                .exiting(ExitCode::NeedsOperator)
-        }
+        Refusal::Running { agent } => running(&name(*agent), fleet.place_in_line(*agent)),
+        Refusal::StoppedByOperator { agent } => stopped_by_operator(&name(*agent)),
         Refusal::NeedsApproval { agent } => {
             Problem::new(428, "needs-approval", format!("{} is frozen", name(*agent)))
                 .because("only the operator's approval wakes a frozen agent")
@@ -118,6 +114,12 @@ pub fn refusal(refusal: &Refusal, fleet: &Fleet) -> Problem {
         Refusal::SignalTarget { kind } => signal::target(*kind),
         Refusal::SignalPayload { kind, fault } => signal::payload(*kind, fault),
         Refusal::SessionInTree { agent } => snapshots::session_in_tree(&name(*agent)),
+        Refusal::RestoreInTree { agent } => snapshots::restore_in_tree(&name(*agent)),
+        Refusal::SnapshotDropped { agent, number } => snapshots::dropped(&name(*agent), *number),
+        Refusal::Checkpoint { fault } => checkpoints::fault(*fault),
+        Refusal::CheckpointOutdated { agent } => checkpoints::outdated(&name(*agent)),
+        Refusal::BareCommand { agent, verb } => handoff::bare_command(&name(*agent), *verb),
+        Refusal::NoHandoff { agent } => handoff::none(&name(*agent)),
         Refusal::ParentGone { parent } => parent_gone(&name(*parent)),
         Refusal::StillEnding { agent } => still_ending(&name(*agent)),
         Refusal::Task { task: id, why } => task::refused(*id, why, name),
@@ -144,10 +146,26 @@ fn no_such_role(role: &str, fleet: &Fleet) -> Problem {
     mail::no_such_role(role, &similar(role, known.map(NameKey::as_str)))
 }
 
-fn running(agent: &str) -> Problem {
-    Problem::new(409, "running", format!("{agent} is already awake"))
-        .because("an agent has one session at a time")
-        .next(format!("`perennial show {agent}` shows its session"))
+fn stopped_by_operator(agent: &str) -> Problem {
+    Problem::new(403, "stopped-by-operator", format!("{agent} was stopped by the operator"))
+        .because("only the operator wakes an agent that the operator stopped")
+        .next(format!("ask the operator to run `perennial wake {agent}`"))
+        .exiting(ExitCode::NeedsOperator)
+}
+
+fn running(agent: &str, place: Option<(usize, usize)>) -> Problem {
+    match place {
+        // It is to have a session already.
+        Some((place, of)) => {
+            let what = format!("{agent} waits in line already, place {place} of {of}");
+            Problem::new(409, "running", what)
+                .because("its session starts when it is its turn")
+                .next(format!("`perennial why {agent}` says what it waits for"))
+        }
+        None => Problem::new(409, "running", format!("{agent} is already awake"))
+            .because("an agent has one session at a time")
+            .next(format!("`perennial show {agent}` shows its session")),
+    }
 }
 
 fn has_role(agent: &str) -> Problem {
@@ -190,7 +208,11 @@ fn record(agent: AgentId, name: &str, fleet: &Fleet) -> String {
 
 /// `record` is the word that means it, if it is dead.
 fn wrong_state(record: &str, name: &str, verb: Verb, state: State) -> Problem {
-    let title = format!("{name} can't be {}", sentences::done(verb));
+    let title = if matches!(verb, Verb::Snapshot | Verb::Checkpoint) {
+        format!("no {} of {name} can be taken", verb.word())
+    } else {
+        format!("{name} can't be {}", sentences::done(verb))
+    };
     let next = match state {
         State::Dead | State::Expired => format!("`perennial show {record}` shows its record"),
         State::Hatching
@@ -204,7 +226,11 @@ fn wrong_state(record: &str, name: &str, verb: Verb, state: State) -> Problem {
         | State::Hibernating
         | State::Frozen => format!("`perennial why {name}` shows how it got there"),
     };
-    Problem::new(409, "wrong-state", title).because(format!("it is {}", state.word())).next(next)
+    let why = match verb == Verb::Clean {
+        true => format!("it is {}, and only dead agents are cleaned", state.word()),
+        false => format!("it is {}", state.word()),
+    };
+    Problem::new(409, "wrong-state", title).because(why).next(next)
 }
 
 /// To a caller whose process ended before it could be identified.
@@ -295,7 +321,9 @@ fn not_allowed(caller: Caller, verb: Verb, standing: Standing) -> Problem {
             | Verb::Signal
             | Verb::Escalate
             | Verb::Task
-            | Verb::Snapshot,
+            | Verb::Snapshot
+            | Verb::Checkpoint
+            | Verb::Handoff,
             _,
         ) => verb.word(),
     };
@@ -316,9 +344,14 @@ fn why_no_agent_may(verb: Verb, standing: Standing) -> &'static str {
             "an agent may start only agents of its own, by a harness and without a command line"
         }
         (Verb::Stop, Standing::NoTarget) => "only a person may stop all agents at once",
-        (Verb::Stop, Standing::Itself | Standing::Parent | Standing::Other) => {
-            "an agent may stop only agents below it"
+        (
+            Verb::Stop,
+            Standing::Itself | Standing::Parent | Standing::Overseer | Standing::Other,
+        ) => "an agent may stop only agents below it",
+        (Verb::Handoff, Standing::Overseer) => {
+            "whoever oversees an agent may only finish a handoff that was asked for already"
         }
+        (Verb::Handoff, _) => "an agent may hand off only itself and agents below it",
         (Verb::Wake, _) => "an agent may wake only agents below it",
         (Verb::Restart, _) => "an agent may restart only agents below it",
         (Verb::Report, _) => "an agent may report only on itself",
@@ -334,6 +367,7 @@ fn why_no_agent_may(verb: Verb, standing: Standing) -> &'static str {
         (Verb::Snapshot, _) => {
             "a snapshot holds all files of a work tree, and a restore replaces them"
         }
+        (Verb::Checkpoint, _) => "an agent may take checkpoints only of itself",
         (Verb::Look | Verb::Set | Verb::Rename | Verb::Post | Verb::Mail | Verb::Down, _)
         | (Verb::Signal | Verb::Escalate | Verb::Task, _) => "only a person may do this",
     }

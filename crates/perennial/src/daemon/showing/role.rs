@@ -67,8 +67,8 @@ fn role(fleet: &Fleet, key: &NameKey, declared: Option<&DeclaredRole>, now: Time
     };
     let written = newest.and_then(|holder| holder.role.clone());
     let written = written.or_else(|| vacant.as_ref().map(|it| it.vacancy.role.clone()));
-    let RoleTerms { mandate, span, overseer, restart, is_single, every, is_declared: _, verify } =
-        terms;
+    let at = terms.hands_off_at();
+    let RoleTerms { mandate, span, overseer, restart, is_single, every, verify, .. } = terms;
     let missing = |it: &DeclaredRole| it.declaration.missing_mandate(&it.file).is_some();
     wire::Role {
         name: declared.map(|it| it.name.clone()).or(written).unwrap_or_else(|| key.to_string()),
@@ -84,6 +84,8 @@ fn role(fleet: &Fleet, key: &NameKey, declared: Option<&DeclaredRole>, now: Time
         single_holder: is_single,
         every_s: every.map(|every| every.as_secs()),
         verify: verify.word().to_owned(),
+        cycle: declared.and_then(|it| it.declaration.cycle()),
+        handoff_at_percent: at,
         not_in_force: declared.map(|it| it.declaration.not_in_force()).unwrap_or_default(),
         holders: holders.into_iter().map(|agent| holder(fleet, agent, now)).collect(),
         vacancy: vacant.map(|vacant| now_vacant(&vacant)),
@@ -130,7 +132,8 @@ fn number(round: &Message) -> Option<u64> {
         Content::Typed { .. }
         | Content::Mail(_)
         | Content::Notice { .. }
-        | Content::Reminder { .. } => None,
+        | Content::Reminder { .. }
+        | Content::Handoff { .. } => None,
     }
 }
 

@@ -13,7 +13,7 @@ use perennial_engine::timestamp::rfc3339;
 
 use crate::emulator::{dimensions, plain_row, styled_row};
 
-/// At most so many bytes are replayed.
+/// At most this many bytes are replayed.
 const REPLAY_BYTES_MAX: usize = 8 << 20;
 
 const RESET: &[u8] = b"\x1bc";

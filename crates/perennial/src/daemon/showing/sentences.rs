@@ -4,9 +4,12 @@
 //! made from data, and nothing is decided by what a text says. Every match is exhaustive, so a new variant in the core does
 //! not compile until it has a sentence here. `docs/messages.md` lists them all.
 
+mod handoff;
 pub mod history;
+mod snapshots;
 pub mod suspended;
 mod texts;
+pub mod work;
 
 use perennial_core::agent::Outlook;
 use perennial_core::exit::{Exit, UnknownExit};
@@ -14,6 +17,7 @@ use perennial_core::hold::HeldFor;
 use perennial_core::launch::HostKind;
 use perennial_core::reason::{Evidence, Finding, Reason, Show, Verb, Witness};
 use perennial_core::restart::Restart;
+use perennial_core::role::Span;
 use perennial_core::session::Phase;
 use perennial_core::time::Time;
 
@@ -83,6 +87,7 @@ fn with_end(why: Reason, fact: &Finding) -> Option<String> {
         Reason::Finished | Reason::BreakerOpen => match fact {
             Finding::Exited(end) => Some(format!("{} ({})", reason(why), brief_exit(*end))),
             Finding::Asked(_)
+            | Finding::AskedFresh(_)
             | Finding::Executed(_)
             | Finding::NotStarted(_)
             | Finding::Shown(_)
@@ -91,23 +96,11 @@ fn with_end(why: Reason, fact: &Finding) -> Option<String> {
             | Finding::HomeCopied
             | Finding::SessionFound(_)
             | Finding::RecordsLost
+            | Finding::TaskVerified(_)
+            | Finding::TaskGiven(_)
             | Finding::Unreadable(_) => None,
         },
-        Reason::ServiceFailed => match fact {
-            Finding::Shown(Show::AccessRefused) => Some(ACCESS_REFUSED.to_owned()),
-            Finding::Shown(Show::TooLong) => Some(TOO_LONG.to_owned()),
-            Finding::Shown(_)
-            | Finding::Asked(_)
-            | Finding::Executed(_)
-            | Finding::NotStarted(_)
-            | Finding::Exited(_)
-            | Finding::TimeCame
-            | Finding::BootChanged
-            | Finding::HomeCopied
-            | Finding::SessionFound(_)
-            | Finding::RecordsLost
-            | Finding::Unreadable(_) => None,
-        },
+        Reason::ServiceFailed => failed_service(fact),
         Reason::Retrying => unexpected_end(fact),
         Reason::CrashedRestartOff => Some(unexpected_end(fact)? + RESTARTS_ARE_OFF),
         Reason::Starting
@@ -146,6 +139,28 @@ fn with_end(why: Reason, fact: &Finding) -> Option<String> {
 
 const RESTARTS_ARE_OFF: &str = "; restarts are off";
 
+/// How a call of the service failed, where that says more than that it did.
+fn failed_service(fact: &Finding) -> Option<String> {
+    match fact {
+        Finding::Shown(Show::AccessRefused) => Some(ACCESS_REFUSED.to_owned()),
+        Finding::Shown(Show::TooLong) => Some(TOO_LONG.to_owned()),
+        Finding::Shown(_)
+        | Finding::Asked(_)
+        | Finding::AskedFresh(_)
+        | Finding::Executed(_)
+        | Finding::NotStarted(_)
+        | Finding::Exited(_)
+        | Finding::TimeCame
+        | Finding::BootChanged
+        | Finding::HomeCopied
+        | Finding::SessionFound(_)
+        | Finding::RecordsLost
+        | Finding::TaskVerified(_)
+        | Finding::TaskGiven(_)
+        | Finding::Unreadable(_) => None,
+    }
+}
+
 /// How a session ended that was not asked to.
 fn unexpected_end(fact: &Finding) -> Option<String> {
     match fact {
@@ -164,12 +179,15 @@ fn unexpected_end(fact: &Finding) -> Option<String> {
         Finding::NotStarted(why) => Some(not_started("could not be started", why)),
         Finding::TimeCame => Some("did not start in time".to_owned()),
         Finding::Asked(_)
+        | Finding::AskedFresh(_)
         | Finding::Executed(_)
         | Finding::Shown(_)
         | Finding::BootChanged
         | Finding::HomeCopied
         | Finding::SessionFound(_)
         | Finding::RecordsLost
+        | Finding::TaskVerified(_)
+        | Finding::TaskGiven(_)
         | Finding::Unreadable(_) => None,
     }
 }
@@ -198,13 +216,10 @@ pub fn fact(evidence: &Evidence) -> String {
         Finding::Asked(Verb::Bury) if matches!(evidence.witness, Witness::Agent(_)) => {
             "buried by its own wish".to_owned()
         }
-        Finding::Asked(verb) => match evidence.witness {
-            Witness::Agent(id) | Witness::Lead(id) => format!("{} by agent {id}", done(*verb)),
-            Witness::Operator => format!("{} by the operator", done(*verb)),
-            Witness::Kernel | Witness::Holder | Witness::Harness | Witness::Daemon => {
-                done(*verb).to_owned()
-            }
-        },
+        Finding::Asked(verb) => asked(*verb, evidence.witness),
+        Finding::AskedFresh(verb) => {
+            format!("{}, with a new conversation", asked(*verb, evidence.witness))
+        }
         Finding::Executed(process) => format!("its program started as pid {}", process.pid),
         Finding::NotStarted(why) => not_started("its program could not be started", why),
         Finding::Exited(end) => format!("its program ended: {}", exit(*end)),
@@ -216,8 +231,20 @@ pub fn fact(evidence: &Evidence) -> String {
             format!("session {number} was found running, and the journal has no record of it")
         }
         Finding::RecordsLost => "the newest records of the journal are missing".to_owned(),
+        Finding::TaskVerified(id) => format!("{id} is verified, and nothing else is left to do"),
+        Finding::TaskGiven(id) => format!("it is on {id}"),
         Finding::Unreadable(why) if why.is_empty() => "a record can't be read".to_owned(),
         Finding::Unreadable(why) => format!("a record can't be read: {why}"),
+    }
+}
+
+fn asked(verb: Verb, by: Witness) -> String {
+    match by {
+        Witness::Agent(id) | Witness::Lead(id) => format!("{} by agent {id}", done(verb)),
+        Witness::Operator => format!("{} by the operator", done(verb)),
+        Witness::Kernel | Witness::Holder | Witness::Harness | Witness::Daemon => {
+            done(verb).to_owned()
+        }
     }
 }
 
@@ -243,6 +270,8 @@ pub fn done(verb: Verb) -> &'static str {
         Verb::Transfer => "role handed over",
         Verb::Drop => "role dropped",
         Verb::Snapshot => "snapshot taken",
+        Verb::Handoff => "handed off",
+        Verb::Checkpoint => "checkpoint taken",
         Verb::Up => "daemon started",
         Verb::Down => "daemon shut down",
         Verb::Clean => "cleaned",
@@ -401,10 +430,36 @@ pub fn outlook(outlook: Outlook) -> Next {
         }
         Outlook::Retry { at } => Next::at(at, "it is restarted", "it is restarted in {left}"),
         Outlook::Burial => plain("it is buried, as it asked, when its turn or its session ends"),
+        Outlook::Rest(Span::Mortal) => plain(
+            "a task of it is verified: when nothing else is left for it to do, it is buried as completed",
+        ),
+        Outlook::Rest(Span::Persistent) => {
+            plain("a task of it is verified: when nothing else is left for it to do, it hibernates")
+        }
         Outlook::Wake => plain("it sleeps until it is woken"),
+        Outlook::Task => plain("it hibernates until a task lies on its queue, or it is woken"),
         Outlook::Approval => plain("only the operator's approval wakes it"),
         Outlook::Final => plain("this is final; its record is kept"),
     }
+}
+
+/// Why a session waits to start, and what happens next: its place in line, beside how many run and may run.
+pub fn in_line((place, of): (usize, usize), running: u64, most: Option<usize>) -> (String, String) {
+    let line = format!("waits in line, place {place} of {of}");
+    match most {
+        Some(most) => {
+            let next = "it starts when a session has ended and those ahead of it have started";
+            let run = if running == 1 { "session runs" } else { "sessions run" };
+            (format!("{line}: {running} {run}, max_running is {most}"), next.to_owned())
+        }
+        None => (line, outlook(Outlook::InLine).text.to_owned()),
+    }
+}
+
+/// Why a session waits for a restore, and what happens next.
+pub fn held_back() -> (String, String) {
+    let why = "waits: files are being restored in its work tree";
+    (why.to_owned(), "it starts when the restore has ended".to_owned())
 }
 
 pub fn held_for(held_for: HeldFor) -> &'static str {
@@ -416,39 +471,4 @@ pub fn held_for(held_for: HeldFor) -> &'static str {
 }
 
 #[cfg(test)]
-mod tests {
-    use perennial_core::agent::{DIALOG_AFTER, START_LIMIT};
-
-    use super::*;
-
-    #[test]
-    fn reasons_name_the_limits_that_the_core_uses() {
-        for (silent, limit) in
-            [(Reason::FirstRunDialog, DIALOG_AFTER), (Reason::SilentAtStart, START_LIMIT)]
-        {
-            let told = reason(silent);
-            assert!(told.contains(&format!("for {} s", limit.as_secs())), "{told}");
-        }
-    }
-
-    #[test]
-    fn a_crash_and_a_finish_name_the_exit() {
-        let evidence =
-            |exit| Evidence { witness: Witness::Kernel, fact: Finding::Exited(exit), at: Time(0) };
-        let killed = evidence(Exit::KillSignal(9));
-        for (why, evidence, text) in [
-            (Reason::Finished, evidence(Exit::Code(0)), "finished (exit 0)"),
-            (Reason::Retrying, killed.clone(), "exited unexpectedly (SIGKILL)"),
-            (
-                Reason::CrashedRestartOff,
-                killed.clone(),
-                "exited unexpectedly (SIGKILL); restarts are off",
-            ),
-            (Reason::BreakerOpen, killed, "crashed too often (SIGKILL)"),
-            // Under `--restart always` this is no accident.
-            (Reason::Retrying, evidence(Exit::Code(0)), "exited (exit 0)"),
-        ] {
-            assert_eq!(explained(why, &evidence), text);
-        }
-    }
-}
+mod tests;

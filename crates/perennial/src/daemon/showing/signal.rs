@@ -1,10 +1,13 @@
 //! Payloads of signals: from JSON and text, and as JSON and text.
 
-use perennial_core::signal::{FieldType, Payload, SignalKind, Value};
+use perennial_core::id::TaskId;
+use perennial_core::signal::{Emitted, FieldType, Payload, SignalKind, Value};
 use perennial_core::text::is_hidden;
-use serde_json::{Map, Value as Json};
+use perennial_core::time::Time;
+use serde_json::{Map, Value as Json, json as value};
 
 use crate::daemon::surface::answer::ProblemResponse;
+use crate::daemon::time::rfc3339;
 use crate::signal_schema::schema;
 
 pub fn json(payload: &Payload) -> Map<String, Json> {
@@ -15,6 +18,53 @@ pub fn json(payload: &Payload) -> Map<String, Json> {
         Value::Null | Value::Other(_) => Json::Null,
     };
     payload.iter().map(|(name, it)| (name.clone(), value(it))).collect()
+}
+
+/// What is known of the agent that a signal of Perennial's own is about.
+pub struct About<'a> {
+    pub name: String,
+    /// The task that it was on.
+    pub task: Option<TaskId>,
+    pub tmux_session: Option<&'a str>,
+    /// Where the mirror has its work.
+    pub work_file: Option<&'a str>,
+    /// Of the session that the signal is about.
+    pub last_output: Option<&'a str>,
+}
+
+/// The payload of a signal that Perennial emits.
+pub fn emitted(
+    (kind, at): (SignalKind, Time),
+    says: &Emitted,
+    about: &About<'_>,
+) -> Map<String, Json> {
+    let fields = match says {
+        Emitted::Nothing if kind == SignalKind::AgentRegistered => vec![
+            ("node_id", value!(about.task.map(|task| task.to_string()))),
+            ("tmux_session", value!(about.tmux_session)),
+        ],
+        Emitted::Nothing => {
+            vec![("last_seen", value!(rfc3339(at))), ("last_output", value!(about.last_output))]
+        }
+        Emitted::Ended(why) => vec![("exit_reason", value!(why))],
+        Emitted::Work { phase, summary } => vec![
+            ("phase", value!(phase.word())),
+            ("work_summary", value!(summary)),
+            ("hook_path", value!(about.work_file)),
+        ],
+        Emitted::HandoffAsked { reason, deadline } => {
+            vec![("reason", value!(reason)), ("deadline_seconds", value!(deadline.as_secs()))]
+        }
+        Emitted::HandedOff { commit } => {
+            vec![("hook_path", value!(about.work_file)), ("final_commit", value!(commit))]
+        }
+        Emitted::Symptom { symptom, urgency } => vec![
+            ("urgency", value!(urgency.word())),
+            ("symptoms_detected", value!([symptom.description()])),
+        ],
+    };
+    let name = ("identity_name", value!(about.name));
+    fields.into_iter().chain([name]).map(|(name, it)| (name.to_owned(), it)).collect()
 }
 
 /// A payload as it was sent; what no field holds is refused by the core, by name.

@@ -4,9 +4,11 @@ use perennial_api::task as wire;
 use perennial_core::authority::Caller;
 use perennial_core::fleet::Fleet;
 use perennial_core::id::{AgentId, TaskId};
+use perennial_core::job::JobEnd;
 use perennial_core::message::{Mailbox, Sender};
 use perennial_core::task::{
-    self, Awaiting, BlockedOn, CheckSpec, Estimate, Queue, Task, TaskEvent, TaskState, Verifier,
+    self, Awaiting, BlockedOn, CheckSpec, Estimate, Queue, Task, TaskEvent, TaskSession, TaskState,
+    Verifier,
 };
 
 use crate::daemon::showing::view;
@@ -51,7 +53,7 @@ pub fn task(fleet: &Fleet, task: &Task, caller: Caller) -> wire::Task {
         title: brief.title.clone(),
         state: task.state.word().to_owned(),
         reason: reason(fleet, task),
-        by: sender(fleet, task.by),
+        by: by(fleet, task),
         since: time::rfc3339(task.since),
         assignee: assignee(fleet, task),
         agent_id: task.worker.or(task.queue.agent()).map(|id| id.to_string()),
@@ -72,6 +74,9 @@ pub fn task(fleet: &Fleet, task: &Task, caller: Caller) -> wire::Task {
         scope: brief.scope.clone(),
         check,
         check_command,
+        sessions: u64::from(task.sessions.count),
+        sessions_unplanned: u64::from(task.sessions.unplanned),
+        last_sessions: task.sessions.last.iter().map(|one| session(fleet, one)).collect(),
         rounds: u64::from(task.rounds),
         rounds_max: u64::from(brief.rounds_max),
         verified_by: verified_by(&task.state),
@@ -79,6 +84,7 @@ pub fn task(fleet: &Fleet, task: &Task, caller: Caller) -> wire::Task {
         last_check: task.last_check.as_ref().map(|check| wire::TaskCheck {
             check: check.check.as_ref().map(ToString::to_string),
             end: check.end.words(),
+            passed: check.end == JobEnd::Code(0),
             output: check.output.clone(),
             at: time::rfc3339(check.at),
         }),
@@ -88,6 +94,22 @@ pub fn task(fleet: &Fleet, task: &Task, caller: Caller) -> wire::Task {
         added_at: time::rfc3339(task.added_at),
         text: None,
         last_notes: Vec::new(),
+        last_words: Vec::new(),
+    }
+}
+
+/// Who brought a task into its state.
+fn by(fleet: &Fleet, task: &Task) -> String {
+    match &task.state {
+        TaskState::Verified(Verifier::Operator) => sender(fleet, Sender::Person),
+        TaskState::Verified(Verifier::Parent(id)) => name(fleet, *id),
+        TaskState::Verified(Verifier::Check(_) | Verifier::Trust(_) | Verifier::Parts)
+        | TaskState::Open
+        | TaskState::Taken
+        | TaskState::Claimed(_)
+        | TaskState::Blocked(_)
+        | TaskState::Split
+        | TaskState::Dropped => sender(fleet, task.by),
     }
 }
 
@@ -103,6 +125,16 @@ fn assignee(fleet: &Fleet, task: &Task) -> Option<String> {
         | TaskState::Dropped => {
             task.worker.map(|id| name(fleet, id)).or_else(|| queue(fleet, &task.queue))
         }
+    }
+}
+
+fn session(fleet: &Fleet, session: &TaskSession) -> wire::TaskSession {
+    wire::TaskSession {
+        agent: name(fleet, session.session.agent),
+        number: u64::from(session.session.number.0),
+        why: session.why().word().to_owned(),
+        planned: session.why().is_planned(),
+        at: time::rfc3339(session.at),
     }
 }
 
@@ -170,11 +202,9 @@ fn reason(fleet: &Fleet, task: &Task) -> String {
     match &task.state {
         TaskState::Open => match task::waits_for(fleet.tasks(), task).next() {
             Some(on) => format!("waits for {on}"),
-            None => said("not started"),
+            None => said(&open(task)),
         },
-        TaskState::Taken if task.rounds > 0 => {
-            said(&format!("given back (round {} of {})", task.rounds, task.brief.rounds_max))
-        }
+        TaskState::Taken if task.rounds > 0 => said(&given_back(task)),
         TaskState::Taken => "in progress".to_owned(),
         TaskState::Claimed(Awaiting::Check { check, .. }) => match check {
             Some(check) => format!("claimed done; check {check} is running"),
@@ -200,6 +230,44 @@ fn reason(fleet: &Fleet, task: &Task) -> String {
     }
 }
 
+fn given_back(task: &Task) -> String {
+    format!("given back (round {} of {})", task.rounds, task.brief.rounds_max)
+}
+
+/// How a task that lies on a queue came there.
+fn open(task: &Task) -> String {
+    match (task.rounds, task.worker, task.reason.trim()) {
+        (1.., ..) => given_back(task),
+        (0, Some(_), "") => "back on its queue".to_owned(),
+        (0, _, "") => "not started".to_owned(),
+        (0, ..) => "reopened".to_owned(),
+    }
+}
+
+/// What somebody said when they changed a task's state, and how that change is called.
+pub fn said(event: &TaskEvent) -> Option<(Sender, &'static str, &str)> {
+    match event {
+        TaskEvent::Blocked { by, reason, .. } => Some((*by, "blocked", reason)),
+        TaskEvent::Claimed { by, reason, .. } => Some((*by, "claimed", reason)),
+        TaskEvent::Returned { by, reason, .. } => Some((*by, "given back", reason)),
+        TaskEvent::Reopened { by, reason, .. } => Some((*by, "reopened", reason)),
+        TaskEvent::Dropped { by, reason } => Some((*by, "dropped", reason)),
+        TaskEvent::Added { .. }
+        | TaskEvent::Queued { .. }
+        | TaskEvent::Taken { .. }
+        | TaskEvent::Noted { .. }
+        | TaskEvent::Stepped { .. }
+        | TaskEvent::CheckWanted { .. }
+        | TaskEvent::CheckEnded { .. }
+        | TaskEvent::Verified { .. }
+        | TaskEvent::Split { .. }
+        | TaskEvent::Continued { .. }
+        | TaskEvent::Counted { .. }
+        | TaskEvent::Left { .. }
+        | TaskEvent::Raised { .. } => None,
+    }
+}
+
 /// An event of a task as one sentence. Nothing in it is somebody's words.
 pub fn sentence(id: TaskId, event: &TaskEvent) -> String {
     let by = |sender: &Sender| match sender {
@@ -215,6 +283,9 @@ pub fn sentence(id: TaskId, event: &TaskEvent) -> String {
             format!("task {id} assigned to role {role}")
         }
         TaskEvent::Taken { agent, .. } => format!("task {id} taken by {agent}"),
+        TaskEvent::Continued { agent, session, .. } => {
+            format!("task {id} goes on in session {session} of {agent}")
+        }
         TaskEvent::Noted { by: who, .. } => format!("note on task {id} by {}", by(who)),
         TaskEvent::Stepped { step, text: Some(_), .. } => format!("step {step} added to task {id}"),
         TaskEvent::Stepped { step, text: None, is_done: true, .. } => {
@@ -229,6 +300,9 @@ pub fn sentence(id: TaskId, event: &TaskEvent) -> String {
         }
         TaskEvent::Blocked { on: BlockedOn::Rounds, .. } => {
             format!("task {id} blocked: given back too often")
+        }
+        TaskEvent::Counted { agent, added, .. } => {
+            format!("{agent} spent {added} tokens on task {id} since the last count")
         }
         TaskEvent::Claimed { by: who, .. } => format!("task {id} claimed done by {}", by(who)),
         TaskEvent::CheckWanted { check: Some(check), .. } => {

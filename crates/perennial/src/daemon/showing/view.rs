@@ -8,15 +8,17 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use perennial_api::agent as wire;
 use perennial_api::answer::Legacy;
+use perennial_api::checkpoint::Checkpoint;
 use perennial_api::event;
-use perennial_core::agent::{Agent, Confirmation, needs_operator, outlook};
+use perennial_core::agent::{Agent, Confirmation, Outlook, needs_operator, outlook};
 use perennial_core::authority::Caller;
 use perennial_core::conversation::Conversations;
 use perennial_core::exit::Exit;
+use perennial_core::fleet::Fleet;
 use perennial_core::hearing::Hearing;
 use perennial_core::id::NodeId;
 use perennial_core::legacy::{LeftText, LegacyKind};
-use perennial_core::reason::{Evidence, Verb, Witness};
+use perennial_core::reason::{Evidence, Reason, Verb, Witness};
 use perennial_core::role;
 use perennial_core::state::{Roster, State};
 use perennial_core::task::Task;
@@ -29,7 +31,7 @@ use crate::daemon::driving::driver::FleetView;
 use crate::daemon::driving::presence::Presence;
 use crate::daemon::hearing::spending::{self, Spending, Used};
 use crate::daemon::showing::sentences::suspended;
-use crate::daemon::showing::{sentences, vocabulary, wire_event};
+use crate::daemon::showing::{checkpoint, sentences, vocabulary, wire_event, work};
 use crate::daemon::time::rfc3339;
 
 /// One agent as a caller sees it, with what is known of its holder right now.
@@ -38,7 +40,9 @@ pub fn agent(agent: &Agent, view: &FleetView<'_>, caller: Caller) -> wire::Agent
     let (hearing, spending) = (view.supervisor.hearing(agent.id), view.spending);
     let fleet = view.supervisor.fleet();
     let sight = fleet.sight(caller, Some(agent.id));
-    let shown = shown((agent, sight), parent, (hearing, spending), (view.presence, view.now));
+    let next = fleet.outlook(agent, view.presence.confirmation(agent));
+    let known = (view.presence, view.now);
+    let shown = shown((agent, sight), (parent, next), (hearing, spending), known);
     let texts = fleet.messages().of(agent.id);
     let texts_waiting = texts.filter(|text| text.is_waiting_text()).count() as u64;
     let mails = fleet.messages().of(agent.id).filter(|message| message.mail().is_some());
@@ -48,7 +52,34 @@ pub fn agent(agent: &Agent, view: &FleetView<'_>, caller: Caller) -> wire::Agent
     let rounds = super::role::rounds(fleet, agent, view.now);
     let may_see_tasks = fleet.authorise(caller, Verb::Task, None).is_ok();
     let task = fleet.tasks().current(agent.id).filter(|_| may_see_tasks).map(current_task);
-    wire::Agent { texts_waiting, mail_unread, needs_you, role_also_held_by, rounds, task, ..shown }
+    let own = wire::Agent {
+        texts_waiting,
+        mail_unread,
+        needs_you,
+        role_also_held_by,
+        rounds,
+        task,
+        symptom: symptom(agent),
+        ..shown
+    };
+    in_line(fleet, agent, own)
+}
+
+/// The same, with its place where its session waits in line.
+fn in_line(fleet: &Fleet, agent: &Agent, shown: wire::Agent) -> wire::Agent {
+    let Some((place, of)) = fleet.place_in_line(agent.id) else { return shown };
+    let (running, most) = (fleet.running() as u64, fleet.policy().max_running);
+    let line = wire::InLine {
+        place: place as u64,
+        of: of as u64,
+        running,
+        max_running: most.map(|most| most as u64),
+    };
+    let (reason_text, next) = match fleet.held_back_by(agent.id) {
+        Some(_) => sentences::held_back(),
+        None => sentences::in_line((place, of), running, most),
+    };
+    wire::Agent { in_line: Some(line), reason_text, next, ..shown }
 }
 
 /// One that has left memory, as it ended; `kept` is the latest that was measured of it.
@@ -58,7 +89,8 @@ pub fn ended(agent: &Agent, parent: Option<String>, kept: &[Latest], sight: Sigh
     let heard = kept.iter().filter_map(|sample| Some((sample.agent, sample.last_seen?)));
     let presence = Presence::begin(heard.collect(), agent.since);
     let measured = (hearing.as_ref(), &Spending::begin(kept));
-    shown((agent, sight), parent, measured, (&presence, agent.since))
+    let next = outlook(agent, presence.confirmation(agent));
+    shown((agent, sight), (parent, next), measured, (&presence, agent.since))
 }
 
 /// What no event tells of an agent, as a number that changes with it: whether its session is confirmed,
@@ -70,6 +102,8 @@ pub fn unrecorded(agent: &Agent, view: &FleetView<'_>) -> u64 {
     let mut hasher = DefaultHasher::new();
     agent.vouched(view.presence.confirmation(agent)).hash(&mut hasher);
     sample.map(|it| (it.tokens, it.window, it.usable, it.source)).hash(&mut hasher);
+    view.supervisor.fleet().place_in_line(agent.id).hash(&mut hasher);
+    view.supervisor.fleet().held_back_by(agent.id).is_some().hash(&mut hasher);
     hearing.and_then(Hearing::model).hash(&mut hasher);
     hearing.and_then(Hearing::suspension).hash(&mut hasher);
     used.map(|(it, cost)| (it.input, it.output, it.cache_read, it.cache_write, cost))
@@ -88,17 +122,16 @@ fn private_launch(agent: &Agent, sight: Sight) -> (Vec<String>, Vec<String>) {
 /// What is left of an agent for whoever may see this of it.
 fn shown(
     (agent, sight): (&Agent, Sight),
-    parent: Option<String>,
+    (parent, next): (Option<String>, Outlook),
     (hearing, spending): (Option<&Hearing>, &Spending),
     (presence, now): (&Presence, Time),
 ) -> wire::Agent {
     let confirmation = presence.confirmation(agent);
     let (state, reason) = agent.vouched(confirmation);
-    let next = sentences::outlook(outlook(agent, confirmation));
+    let next = sentences::outlook(next);
     let silent_since = (state != agent.state).then(|| presence.silent_since(agent.id));
     let seen = sight.evidence(&agent.evidence);
-    let (reason_word, reason_text) = suspension(agent, state, hearing)
-        .unwrap_or_else(|| (reason.word().to_owned(), sentences::explained(reason, &seen)));
+    let (reason_word, reason_text) = why(agent, (state, reason), &seen, hearing);
     let (argv, env_names) = private_launch(agent, sight);
     wire::Agent {
         id: agent.id.to_string(),
@@ -142,7 +175,9 @@ fn shown(
         summary: agent.summary.clone(),
         legacies: legacies(agent),
         to_be_buried: agent.burial.is_some(),
-        work_phase: agent.work_phase.map(|phase| phase.word().to_owned()),
+        work_phase: Some(agent.work.phase.word().to_owned()),
+        work: Some(work::phase(agent)),
+        checkpoint: last_checkpoint(agent, sight),
         model: model(agent, hearing),
         permission_mode: agent.launch.options.permission_mode.clone(),
         conversations: conversations(agent),
@@ -150,10 +185,21 @@ fn shown(
         usage: spending.of(agent.id).map(usage),
         needs_you: needs_operator(state, reason),
         // Where the state is not the recorded one, the evidence is another.
-        withheld: withheld(sight, silent_since.is_none() && seen != agent.evidence),
+        withheld: withheld(agent, sight, silent_since.is_none() && seen != agent.evidence),
         // What the whole fleet is asked for. One that has left memory gets no text any more.
         ..wire::Agent::default()
     }
+}
+
+/// The reason of its state, and the sentence for it.
+fn why(
+    agent: &Agent,
+    (state, reason): (State, Reason),
+    seen: &Evidence,
+    hearing: Option<&Hearing>,
+) -> (String, String) {
+    suspension(agent, state, hearing)
+        .unwrap_or_else(|| (reason.word().to_owned(), sentences::explained(reason, seen)))
 }
 
 /// The reason and its sentence where the program is suspended. No event tells: it is what the holder says
@@ -164,6 +210,12 @@ fn suspension(agent: &Agent, state: State, hearing: Option<&Hearing>) -> Option<
     let why = hearing.suspension().filter(|_| matches!(state, State::Working | State::Waiting))?;
     let pid = session.process.map(|process| process.pid);
     Some((suspended::WORD.to_owned(), suspended::sentence(why, pid)))
+}
+
+/// Its last checkpoint, with the summary for whoever may see that.
+fn last_checkpoint(agent: &Agent, sight: Sight) -> Option<Checkpoint> {
+    let head = agent.checkpoint.as_ref()?;
+    Some(checkpoint::head(head, sight.sees(Private::Transcript)))
 }
 
 /// The model that was heard of last, else the one that its owner chose.
@@ -197,10 +249,12 @@ fn pending(agent: &Agent) -> Vec<String> {
 }
 
 /// What an agent is shown without; `is_cut` if its evidence is told without some words.
-fn withheld(sight: Sight, is_cut: bool) -> Vec<String> {
+fn withheld(agent: &Agent, sight: Sight, is_cut: bool) -> Vec<String> {
     let launch: &[&str] = if sight.sees(Private::Launch) { &[] } else { &["argv", "env_names"] };
     let evidence: &[&str] = if is_cut { &["evidence.fact"] } else { &[] };
-    launch.iter().chain(evidence).map(|member| (*member).to_owned()).collect()
+    let has_summary = agent.checkpoint.is_some() && !sight.sees(Private::Transcript);
+    let work: &[&str] = if has_summary { &["checkpoint.summary"] } else { &[] };
+    launch.iter().chain(evidence).chain(work).map(|member| (*member).to_owned()).collect()
 }
 
 fn evidence(evidence: &Evidence) -> wire::Evidence {
@@ -259,6 +313,17 @@ fn context(agent: &Agent, hearing: Option<&Hearing>) -> Option<wire::Context> {
         source: sample.source.word().to_owned(),
         at: rfc3339(at),
         passed: agent.clock.passed.map(perennial_core::context::Threshold::percent),
+    })
+}
+
+fn symptom(agent: &Agent) -> Option<wire::ContextSymptom> {
+    let (symptom, urgency, at) = agent.handoff.noticed?;
+    Some(wire::ContextSymptom {
+        symptom: symptom.word().to_owned(),
+        urgency: urgency.word().to_owned(),
+        told: symptom.description().to_owned(),
+        at: rfc3339(at),
+        compactions: u64::from(agent.handoff.compactions),
     })
 }
 

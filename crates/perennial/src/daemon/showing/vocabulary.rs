@@ -1,21 +1,26 @@
-//! Agents in the words of a seed: the documents that `--vocabulary` prints.
+//! Agents, tasks and signals in the words of a seed: the documents that `--vocabulary` prints. Agents are here; tasks and
+//! signals have a file each.
 //!
 //! Which fields there are is the core's table (`perennial_core::vocabulary`); here each of them gets its value from the
 //! agent as the caller sees it. Shows nothing that `show` would not.
+
+pub mod signals;
+pub mod tasks;
 
 use perennial_api::Agent;
 use perennial_core::reason::Reason;
 use perennial_core::state::State;
 use perennial_core::time::Time;
 use perennial_core::vocabulary::{Condition, Source, Vocabulary};
+use perennial_engine::mirror::{dead_work_file, living_work_file};
 use perennial_engine::timestamp;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
-/// Unconfirmed for so long is stale; what `ls --stale` means without a number.
+/// Unconfirmed for this long is stale; what `ls --stale` means without a number.
 pub const STALE_SECONDS: u64 = 300;
 
-/// An agent, in a seed's form and in the order of its fields.
+/// An agent, a task or a signal, in a seed's form and in the order of its fields.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Document(Vec<(&'static str, Value)>);
 
@@ -82,10 +87,20 @@ fn value(vocabulary: Vocabulary, source: Source, agent: &Agent, condition: Condi
         Source::TaskReference => {
             json!(agent.task.as_ref().and_then(|task| task.reference.as_ref()))
         }
-        // Freeze-states, checkpoints' files and souls are not part of the record yet.
-        Source::FreezeState | Source::HookPath | Source::Soul => Value::Null,
+        Source::HookPath => json!(hook_path(agent)),
+        // Freeze-states and souls are not part of the record yet.
+        Source::FreezeState | Source::Soul => Value::Null,
         Source::Fixed(word) => json!(word),
     }
+}
+
+/// Where the mirror has its work, from its project's directory there; nothing of an agent without a name.
+fn hook_path(agent: &Agent) -> Option<String> {
+    let id = agent.id.parse().ok().filter(|_| agent.name != agent.id)?;
+    Some(match agent.roster == "cemetery" {
+        true => dead_work_file(&agent.name, id),
+        false => living_work_file(&agent.name),
+    })
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 //! not see is left out here, by the core's rule, and named in `withheld`.
 
 mod of_agent;
+mod of_handoff;
 mod of_signal;
 mod of_task;
 mod parts;
@@ -185,7 +186,12 @@ impl Writer {
     fn evidence(&mut self, evidence: &Evidence) -> wire::Evidence {
         let Evidence { witness: by, fact, at } = evidence;
         let fact = match fact {
-            Finding::Asked(verb) => wire::Fact::Asked { verb: verb.word().to_owned() },
+            Finding::Asked(verb) => {
+                wire::Fact::Asked { verb: verb.word().to_owned(), fresh: false }
+            }
+            Finding::AskedFresh(verb) => {
+                wire::Fact::Asked { verb: verb.word().to_owned(), fresh: true }
+            }
             Finding::Executed(by) => wire::Fact::Executed { process: process(*by) },
             Finding::NotStarted(why) => wire::Fact::NotStarted {
                 why: self.private(Private::Launch, "evidence.fact.why", why.clone()),
@@ -197,6 +203,8 @@ impl Writer {
             Finding::HomeCopied => wire::Fact::HomeCopied,
             Finding::SessionFound(number) => wire::Fact::SessionFound { number: number.0 },
             Finding::RecordsLost => wire::Fact::RecordsLost,
+            Finding::TaskVerified(id) => wire::Fact::TaskVerified { task: id.to_string() },
+            Finding::TaskGiven(id) => wire::Fact::TaskGiven { task: id.to_string() },
             Finding::Unreadable(why) => wire::Fact::Unreadable {
                 why: self.private(Private::Operator, "evidence.fact.why", why.clone()),
             },

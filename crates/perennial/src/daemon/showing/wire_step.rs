@@ -72,7 +72,7 @@ fn with_content(step: wire::Step, content: Content) -> wire::Step {
     }
 }
 
-fn with_text(step: wire::Step, Excerpt { text, cut_bytes }: Excerpt) -> wire::Step {
+fn with_text(step: wire::Step, Excerpt { text, cut_bytes, .. }: Excerpt) -> wire::Step {
     wire::Step { text: Some(text), cut_bytes: cut_bytes as u64, ..step }
 }
 
@@ -90,6 +90,7 @@ fn error(kind: ErrorKind) -> &'static str {
         ErrorKind::Authentication => "authentication",
         ErrorKind::Billing => "billing",
         ErrorKind::ContextOverflow => "context-overflow",
+        ErrorKind::Thrashing => "thrashing",
         ErrorKind::InvalidRequest => "invalid-request",
         ErrorKind::Server => "server",
         ErrorKind::Connection => "connection",

@@ -2,7 +2,8 @@
 //! operator of it, and those of the names and conversations that it took or left.
 //!
 //! `agent` is the rule, for one record; `page` finds the same records by their streams. Never reads all
-//! of the journal.
+//! of the journal. What an agent did to tasks, and what happened to its own, is found by `page` while the task is still
+//! its own, or was so last.
 
 use std::time::Duration;
 
@@ -10,17 +11,20 @@ use perennial_core::entity::Entity;
 use perennial_core::event::{AgentEvent, ClaimEvent, Event, What};
 use perennial_core::id::{AgentId, JobId, MessageId};
 use perennial_core::job::{self, JobEvent, Purpose};
+use perennial_core::task::TaskEvent;
 use perennial_core::time::Time;
 use perennial_store::journal::{ReadError, Seq, Version};
 use perennial_store::record::Record;
-use perennial_store::{MessageRow, MessagesOf, Store};
+use perennial_store::{MessageRow, MessagesOf, Store, TaskQuery};
 
-/// A stream is read so many records at a time.
+/// A stream is read in parts of at most this many records.
 const PART: usize = 1000;
 /// A job that tells of an agent is over before the agent has this many more records.
 const LOOK_BEHIND: u64 = 500;
 /// … and one that tells of a mail is over this long after it.
 const NOTIFIED_WITHIN: Duration = Duration::from_secs(3600);
+/// The records of at most this many tasks of an agent are part of its history.
+const TASKS: usize = 100;
 /// By one record an agent takes and leaves a name and a conversation, rarely more.
 const CLAIMS: usize = 4;
 
@@ -51,7 +55,8 @@ pub fn agent(journal: &dyn Store, record: &Record) -> Result<Option<AgentId>, Re
         }
         Some(Entity::Name(_) | Entity::Conversation(_)) => Ok(claimed_by(record)),
         Some(Entity::Node(_) | Entity::Post(_) | Entity::Role(_)) | None => Ok(None),
-        Some(Entity::Signal(_) | Entity::Escalation(_) | Entity::Task(_)) => Ok(None),
+        Some(Entity::Task(_)) => Ok(of_task(record)),
+        Some(Entity::Signal(_) | Entity::Escalation(_)) => Ok(None),
     }
 }
 
@@ -74,6 +79,40 @@ fn told_of(record: &Record) -> Option<AgentId> {
         | What::Escalation(..)
         | What::Task(..) => None,
     }
+}
+
+/// The agent that an event of a task is about: who has it by that, or who did it.
+fn of_task(record: &Record) -> Option<AgentId> {
+    let What::Task(_, event) = &record.event.as_ref().ok()?.what else { return None };
+    match event {
+        TaskEvent::Taken { agent, .. }
+        | TaskEvent::Continued { agent, .. }
+        | TaskEvent::Counted { agent, .. }
+        | TaskEvent::Returned { agent, .. }
+        | TaskEvent::Left { agent, .. } => Some(*agent),
+        TaskEvent::CheckEnded { agent, .. } | TaskEvent::Verified { agent, .. } => *agent,
+        TaskEvent::Queued { queue, .. } | TaskEvent::Reopened { queue, .. } => queue.agent(),
+        TaskEvent::Added { by, .. }
+        | TaskEvent::Noted { by, .. }
+        | TaskEvent::Stepped { by, .. }
+        | TaskEvent::Blocked { by, .. }
+        | TaskEvent::Claimed { by, .. }
+        | TaskEvent::Split { by, .. }
+        | TaskEvent::Dropped { by, .. } => by.agent(),
+        TaskEvent::CheckWanted { .. } | TaskEvent::Raised { .. } => None,
+    }
+}
+
+/// What the records of an agent's newest tasks say of it, from behind a place on.
+pub fn of_tasks(journal: &dyn Store, agent: AgentId, since: Seq) -> Result<Vec<Record>, ReadError> {
+    let query = TaskQuery { agent: Some(agent), limit: TASKS, ..TaskQuery::default() };
+    let mut found = Vec::new();
+    for row in journal.tasks(&query)? {
+        let mut records = journal.read_stream(&Entity::Task(row.task), Version(0), PART)?;
+        records.retain(|record| record.seq > since && of_task(record) == Some(agent));
+        found.extend(records);
+    }
+    Ok(found)
 }
 
 fn claimed_by(record: &Record) -> Option<AgentId> {
@@ -127,6 +166,7 @@ pub fn page(
     for job in jobs {
         found.read(journal, &job)?;
     }
+    found.take(of_tasks(journal, agent, since)?);
     // Nothing happened since to a message that was last changed before the record at that place.
     let place = journal.read(Seq(since.0.saturating_sub(1)), 1)?;
     let passed = place.first().filter(|record| record.seq == since).map(|record| record.at);
@@ -190,14 +230,18 @@ fn changes_claims(record: &Record) -> bool {
         | AgentEvent::ClockPassed { .. }
         | AgentEvent::ClockTold { .. }
         | AgentEvent::PhaseReported { .. }
+        | AgentEvent::Work(_)
         | AgentEvent::Rehomed { .. }
         | AgentEvent::RoleTaken { .. }
         | AgentEvent::RoleLeft { .. }
         | AgentEvent::Summarised { .. }
         | AgentEvent::LegacyLeft { .. }
+        | AgentEvent::Handoff(_)
         | AgentEvent::Snapshot(_)
+        | AgentEvent::Checkpoint(_)
         | AgentEvent::RoundPassed { .. }
         | AgentEvent::BurialAsked { .. }
+        | AgentEvent::Rest(_)
         | AgentEvent::SettingsChanged { .. }
         | AgentEvent::PutOff { .. } => false,
     }

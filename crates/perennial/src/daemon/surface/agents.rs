@@ -19,9 +19,10 @@ use perennial_core::visibility::{Private, Sight};
 use perennial_engine::host::directory::HolderDirectory;
 use perennial_engine::host::recording;
 use perennial_store::Store;
-use perennial_store::journal::{ReadError, Version};
+use perennial_store::journal::{ReadError, Seq, Version};
 use perennial_store::record::Record;
 
+use super::about;
 use super::answer::{Answer, ProblemResponse, json};
 use super::clean;
 use super::ended::Resolved;
@@ -31,14 +32,14 @@ use super::namesakes::Namesakes;
 use super::{Shared, Surface};
 use crate::daemon::driving::driver::Closing;
 use crate::daemon::showing::view::{self, Filter};
-use crate::daemon::showing::{problems, wire_event};
+use crate::daemon::showing::{problems, wire_event, work};
 use crate::daemon::time;
 
 /// How many agents are in the cemetery, beside a list that may leave them out.
 const DEAD: &str = "x-dead";
 /// Present where the journal takes no events: what is listed is what was recorded last.
 const READ_ONLY: &str = "x-read-only";
-/// A story has at most so many chapters, the newest, unless more are asked for.
+/// A story has at most this many chapters, the newest, unless more are asked for.
 const CHAPTERS: usize = 200;
 
 pub async fn list(
@@ -122,6 +123,10 @@ pub async fn show(
     let mut agent = surface.find(caller, target).await?;
     if agent.roster == Roster::Cemetery.word() {
         surface.add_cleaned(&mut agent).await?;
+    } else if agent.work.as_ref().is_some_and(|work| work.found.is_some()) {
+        // Whoever is shown what was found may read the conversation.
+        let id: AgentId = agent.id.parse().map_err(|_| gone())?;
+        agent.handoff_quality = surface.handed_over(caller, Some(id)).await?.sessions.pop();
     }
     form.one(&agent)
 }
@@ -162,8 +167,13 @@ fn story(
         before = first.version;
         story.extend(page.iter().map(|record| chapter(record, sight)));
     }
-    story.reverse();
-    Ok((story, before.0.saturating_sub(1)))
+    let earlier = before.0.saturating_sub(1);
+    // What happened to its tasks since the first chapter that is told.
+    let first = story.last().filter(|_| earlier > 0).map_or(0, |chapter| chapter.seq);
+    let of_tasks = about::of_tasks(journal, id, Seq(first))?;
+    story.extend(of_tasks.iter().map(|record| chapter(record, sight)));
+    story.sort_by_key(|chapter| chapter.seq);
+    Ok((story, earlier))
 }
 
 fn chapter(record: &Record, sight: Sight) -> Chapter {
@@ -192,16 +202,23 @@ impl Surface {
         let look = |asked: String| {
             self.driver.look(move |view| {
                 let agent = view.supervisor.fleet().holder_of(&asked)?;
-                Some(view::agent(agent, view, caller))
+                let sight = view.supervisor.fleet().sight(caller, Some(agent.id));
+                let sees = sight.sees(Private::Transcript);
+                let work = Some(work::phases(agent));
+                Some((wire::Agent { work, ..view::agent(agent, view, caller) }, sees))
             })
         };
-        let mut agent = match look(asked).await? {
-            Some(agent) => agent,
+        let (mut agent, sees_steps) = match look(asked).await? {
+            Some(found) => found,
             None => match self.resolve(target).await? {
                 Resolved::InMemory(id) => look(id.to_string()).await?.ok_or_else(gone)?,
-                Resolved::Ended(ended) => self.ended(caller, ended.agent).await?,
+                Resolved::Ended(ended) => (self.ended(caller, ended.agent).await?, false),
             },
         };
+        if let (true, Some(work), Ok(id)) = (sees_steps, &mut agent.work, agent.id.parse()) {
+            let found = self.reader.findings(id);
+            work.found = found.map(|(number, found)| work::findings(number, found));
+        }
         add_activity(&self.home, &mut agent);
         if agent.roster != Roster::Cemetery.word() {
             return Ok(agent);

@@ -6,9 +6,12 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use std::time::Duration;
+
 use perennial_api::Problem;
 use perennial_api::request;
 use perennial_core::conversation::ConversationId;
+use perennial_core::handoff;
 use perennial_core::id::{MessageId, PostId};
 use perennial_core::launch::{BARE_COMMAND, Host, Launch, Options, TmuxPlace};
 use perennial_core::name::Name;
@@ -66,6 +69,29 @@ pub fn summary(text: &str) -> Result<String, Problem> {
         return Err(problems::long_summary(text.len()));
     }
     Ok(text.to_owned())
+}
+
+/// The subject of a handoff.
+pub fn handoff_subject(text: &str) -> Result<String, Problem> {
+    match text.len() <= handoff::SUBJECT_BYTES_MAX && !text.contains(char::is_control) {
+        true => Ok(text.trim().to_owned()),
+        false => Err(problems::handoff::long_subject(text.len())),
+    }
+}
+
+pub fn handoff_notes(text: &str) -> Result<String, Problem> {
+    match text.len() <= handoff::NOTES_BYTES_MAX {
+        true => Ok(text.to_owned()),
+        false => Err(problems::handoff::long_notes(text.len())),
+    }
+}
+
+pub fn handoff_deadline(seconds: u64) -> Result<Duration, Problem> {
+    let deadline = Duration::from_secs(seconds);
+    match (handoff::DEADLINE_LEAST..=handoff::DEADLINE_MOST).contains(&deadline) {
+        true => Ok(deadline),
+        false => Err(problems::handoff::bad_deadline(seconds)),
+    }
 }
 
 /// A title that is one line, and a text, both as long as a post may be.

@@ -33,7 +33,7 @@ use crate::daemon::driving::harness::Harnesses;
 use crate::daemon::housekeeper;
 use crate::daemon::showing::problems;
 
-/// So many records are read at a time.
+/// Records are read in parts of at most this many.
 const PAGE: usize = 500;
 /// No fleet has more.
 const NODES: usize = 10_000;
@@ -62,9 +62,8 @@ impl Surface {
                 .map_err(|refusal| ProblemResponse(problems::refusal(&refusal, fleet)))
         });
         let (choice, namesakes) = decided.await??;
-        let is_there = !found.recordings.recordings.is_empty() || !found.copies.is_empty();
         let harness = found.harness.clone();
-        if !is_dry_run && is_there {
+        if !is_dry_run {
             self.command(caller, Command::Clean { found: Box::new(found) }).await?;
             self.house.settled().await?;
         }

@@ -39,7 +39,7 @@ use crate::daemon::driving::driver::chain;
 use crate::daemon::showing::problems;
 use crate::daemon::showing::view::{self, Filter};
 
-/// So many rows of the cemetery are read at a time.
+/// Rows of the cemetery are read in parts of at most this many.
 const PAGE: usize = 200;
 
 /// Whom a target means.

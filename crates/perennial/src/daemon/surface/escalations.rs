@@ -39,7 +39,7 @@ pub async fn list(
     surface.authorise(caller, Verb::Escalate, None).await?;
     let limit = asked.limit.unwrap_or(LISTED).clamp(1, LISTED_MAX);
     let mut before = match &asked.before {
-        Some(id) => escalation_id(id)?,
+        Some(id) => surface.escalation_id(id).await?,
         None => EscalationId(u128::MAX),
     };
     let mut listed = Vec::new();
@@ -58,10 +58,6 @@ pub async fn list(
         }
     }
     json(&listed)
-}
-
-fn escalation_id(text: &str) -> Result<EscalationId, ProblemResponse> {
-    text.parse().map_err(|_| ProblemResponse(problems::no_such_escalation(text)))
 }
 
 /// An escalation as its records tell it.
@@ -92,8 +88,8 @@ impl Surface {
             let problem = mail_problems::too_long("text", words.len(), TEXT_LIMIT);
             return Err(ProblemResponse(problem));
         }
-        if subject.trim().is_empty() && words.trim().is_empty() {
-            return Err(ProblemResponse(mail_problems::empty()));
+        if subject.trim().is_empty() || subject.chars().any(char::is_control) {
+            return Err(ProblemResponse(problems::escalation_subject()));
         }
         let id = EscalationId(uuid::Uuid::now_v7().as_u128());
         let draft = EscalationDraft {

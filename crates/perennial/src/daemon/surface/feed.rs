@@ -28,7 +28,7 @@ use super::feed_reader::{self, FeedReader, Over, PATIENCE};
 use super::journal_tail::JournalTail;
 use crate::daemon::showing::view;
 
-/// What no event tells is looked at so often.
+/// How often it looks for what no event tells.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 pub async fn feed(

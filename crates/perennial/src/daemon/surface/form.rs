@@ -1,10 +1,16 @@
-//! In whose words agents are asked for and answered: Perennial's own, or those of a seed.
+//! In whose words agents, tasks and signals are asked for and answered: Perennial's own, or those of a seed.
 
 use perennial_api::agent as wire;
+use perennial_api::signal::SignalList;
+use perennial_api::task as wire_task;
+use perennial_core::signal::Party;
 use perennial_core::state::State;
-use perennial_core::vocabulary::Vocabulary;
+use perennial_core::task::TaskState;
+use perennial_core::vocabulary::{TaskCondition, Vocabulary};
+use serde_json::json as value;
 
 use super::answer::{Answer, ProblemResponse, json};
+use crate::daemon::showing::problems::task as task_problems;
 use crate::daemon::showing::{problems, vocabulary};
 use crate::daemon::time;
 
@@ -37,6 +43,57 @@ impl Form {
             true => Err(ProblemResponse(problems::not_a_state_of(vocabulary, &word))),
             false => Ok((None, Some((vocabulary, word)))),
         }
+    }
+
+    /// The conditions of tasks that a word means; nothing without a word.
+    pub fn task_conditions(
+        self,
+        word: Option<&str>,
+    ) -> Result<Option<Vec<TaskCondition>>, ProblemResponse> {
+        let Some(word) = word else { return Ok(None) };
+        let meant = match self.vocabulary {
+            Some(vocabulary) => vocabulary.task_conditions(word),
+            None => TaskCondition::ALL.into_iter().filter(|one| one.our_word() == word).collect(),
+        };
+        match (meant.is_empty(), self.vocabulary) {
+            (false, _) => Ok(Some(meant)),
+            (true, Some(vocabulary)) => {
+                Err(ProblemResponse(task_problems::not_a_state_of(vocabulary, word)))
+            }
+            (true, None) => Err(ProblemResponse(task_problems::bad_state(word, &TaskState::WORDS))),
+        }
+    }
+
+    pub fn task(self, task: &wire_task::Task) -> Answer {
+        match self.vocabulary {
+            Some(words) => json(&vocabulary::tasks::document(words, task)),
+            None => json(task),
+        }
+    }
+
+    pub fn tasks(self, list: &wire_task::TaskList) -> Answer {
+        let Some(words) = self.vocabulary else { return json(list) };
+        let document = |task| vocabulary::tasks::document(words, task);
+        let tasks: Vec<_> = list.tasks.iter().map(document).collect();
+        json(&value!({ "has_older": list.has_older, "tasks": tasks }))
+    }
+
+    /// A kind of signal in our word.
+    pub fn our_kind(self, word: &str) -> &str {
+        self.vocabulary.map_or(word, |vocabulary| vocabulary.our_kind(word))
+    }
+
+    /// The party that a word means; none without a vocabulary, where an agent may be called so.
+    pub fn party(self, word: &str) -> Option<Party> {
+        self.vocabulary?.our_party(word)
+    }
+
+    pub fn signals(self, list: &SignalList) -> Answer {
+        let Some(words) = self.vocabulary else { return json(list) };
+        let document = |signal| vocabulary::signals::document(words, signal);
+        let signals: Vec<_> = list.signals.iter().map(document).collect();
+        let SignalList { has_more, position, .. } = list;
+        json(&value!({ "signals": signals, "has_more": has_more, "position": position }))
     }
 
     pub fn our_role(self, role: String) -> String {

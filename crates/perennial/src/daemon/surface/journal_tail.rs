@@ -12,7 +12,7 @@ use tokio::sync::Notify;
 use super::Shared;
 use super::answer::ProblemResponse;
 
-/// So many records are taken at once: all that is kept of the journal for one reader. Readers that do not read may
+/// At most this many records are taken at once: all that is kept of the journal for one reader. Readers that do not read may
 /// be many, and each keeps so much.
 pub const BATCH: usize = 16;
 

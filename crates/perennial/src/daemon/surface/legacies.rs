@@ -2,7 +2,7 @@
 //! ask for it themselves.
 
 use axum::extract::State;
-use perennial_api::answer::{Briefing, Legacy};
+use perennial_api::answer::{Legacy, StartText};
 use perennial_api::request;
 use perennial_core::agent::Agent;
 use perennial_core::authority::Caller;
@@ -17,7 +17,7 @@ use super::answer::{Answer, ProblemResponse, json};
 use super::ended::Resolved;
 use super::extract::{CallerIdentity, Segment};
 use super::{Shared, Surface, checks};
-use crate::daemon::showing::{briefing, problems, view};
+use crate::daemon::showing::{problems, session_start, view};
 
 pub async fn list(
     State(surface): State<Shared>,
@@ -42,9 +42,9 @@ pub async fn prime(
         let sample = view.supervisor.hearing(id).and_then(|hearing| hearing.sample());
         let agent = fleet.agent(id).ok_or_else(gone)?;
         let sample = sample.map(|(sample, _)| sample);
-        Ok::<_, ProblemResponse>(briefing::text(fleet, agent, view.presence, sample.as_ref()))
+        Ok::<_, ProblemResponse>(session_start::text(fleet, agent, view.presence, sample.as_ref()))
     });
-    json(&Briefing { text: told.await?? })
+    json(&StartText { text: told.await?? })
 }
 
 impl Surface {

@@ -25,7 +25,7 @@ use perennial_store::{MailQuery, MessageRow, Store, text};
 
 use super::answer::{Answer, ProblemResponse, json};
 use super::extract::{CallerIdentity, Query};
-use super::{Shared, Surface};
+use super::{Shared, Surface, short_id};
 use crate::daemon::driving::driver::{Closing, FleetView};
 use crate::daemon::showing::problems as all_problems;
 use crate::daemon::showing::problems::mail as problems;
@@ -35,12 +35,12 @@ use crate::daemon::time;
 use crate::project_file;
 use crate::roles;
 
-/// So many are listed unless the caller says otherwise, and at most.
+/// How many are listed unless the caller says otherwise, and at most.
 const LISTED: usize = 20;
 const LISTED_MAX: usize = 1000;
-/// So many are read at once.
+/// At most this many are read at once.
 const READ_MAX: usize = 50;
-/// Without ids, so many.
+/// Without ids, this many.
 const READ_UNREAD: usize = 10;
 
 pub async fn list(
@@ -290,11 +290,12 @@ impl Surface {
             None => mail_texts::harmless(id, 64),
         };
         let unknown = || ProblemResponse(problems::no_such_mail(&typed));
-        let message: MessageId = checks::message_id(id).ok_or_else(unknown)?;
-        let rows = self.mail_rows(vec![message]).await?;
-        let row = rows.into_iter().find(|row| row.mail.is_some()).ok_or_else(unknown)?;
-        let sight = self.sight_of_mailbox(caller, &row.mailbox).await?;
-        sight.sees_mail(row.sender, &row.mailbox).then_some(row).ok_or_else(unknown)
+        let mut rows = self.mail_rows(self.messages_meant(id).await?).await?;
+        rows.retain(|row| row.mail.is_some());
+        let mut seen = self.of_sight(caller, rows).await?;
+        let meant = seen.iter().map(|row| row.message).collect();
+        short_id::one(&typed, meant)?;
+        seen.pop().ok_or_else(unknown)
     }
 
     /// The same address, with what the projects of the agents say of its role. No file is read for a role that is known
@@ -349,7 +350,7 @@ impl Surface {
                 forwarded_from: mail.forwarded_from(&row.mailbox).map(ToString::to_string),
                 role: mail.role,
                 returned_to: match mail.kind {
-                    MailKind::Letter | MailKind::OfTask { .. } => None,
+                    MailKind::Letter | MailKind::OfTask { .. } | MailKind::OfHandoff { .. } => None,
                     MailKind::Returned { to } => Some(to),
                 },
                 subject: mail.subject,

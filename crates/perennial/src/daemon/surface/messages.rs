@@ -25,13 +25,13 @@ use tokio::time::timeout;
 
 use super::answer::{Answer, ProblemResponse, json};
 use super::extract::{CallerIdentity, Query, Segment};
-use super::{Shared, Surface, checks};
+use super::{Shared, Surface, short_id};
 use crate::daemon::driving::driver::{Closing, FleetView, chain};
 use crate::daemon::showing::problems;
 use crate::daemon::showing::{sentences, view};
 use crate::daemon::time;
 
-/// So many are listed unless the caller says otherwise, and at most.
+/// How many are listed unless the caller says otherwise, and at most.
 const LISTED: usize = 20;
 const LISTED_MAX: usize = 1000;
 /// A caller that waits for a message asks again after this.
@@ -43,8 +43,7 @@ pub async fn show(
     Segment(id): Segment,
     Query(query::Message { wait, seconds }): Query<query::Message>,
 ) -> Answer {
-    let id = message_id(&id)?;
-    surface.seen_by(caller, id).await?;
+    let id = surface.seen_message(caller, &id).await?;
     if wait {
         // One that is not over by then is told as it is.
         let longest = seconds.map_or(LONGEST_WAIT, Duration::from_secs).min(LONGEST_WAIT);
@@ -107,8 +106,7 @@ impl Surface {
         caller: Caller,
         id: &str,
     ) -> Result<answer::Message, ProblemResponse> {
-        let id = message_id(id)?;
-        self.seen_by(caller, id).await?;
+        let id = self.seen_message(caller, id).await?;
         let row = self.message_row(id).await?;
         let request = Request { caller, command: Command::Unsend { id } };
         let rejection = match self.driver.request(request).await? {
@@ -177,14 +175,26 @@ impl Surface {
         }
     }
 
-    /// Refuses a caller who may not see this message in the very words for one that does not exist:
+    /// The message that is meant. Refuses a caller who may not see it in the very words for one that does not exist:
     /// ids can't be probed.
-    async fn seen_by(&self, caller: Caller, id: MessageId) -> Result<(), ProblemResponse> {
-        let mailbox = self.message_row(id).await?.mailbox;
-        match self.sight_of_mailbox(caller, &mailbox).await?.sees_mailbox(&mailbox) {
-            true => Ok(()),
-            false => Err(no_such_message(id)),
+    async fn seen_message(
+        &self,
+        caller: Caller,
+        typed: &str,
+    ) -> Result<MessageId, ProblemResponse> {
+        let unknown = || ProblemResponse(problems::no_such_message(typed));
+        let mut seen = Vec::new();
+        for id in self.messages_meant(typed).await? {
+            let mailbox = match self.message_row(id).await {
+                Ok(row) => row.mailbox,
+                Err(ProblemResponse(problem)) if problem.kind == "no-such-message" => continue,
+                Err(trouble) => return Err(trouble),
+            };
+            if self.sight_of_mailbox(caller, &mailbox).await?.sees_mailbox(&mailbox) {
+                seen.push(id);
+            }
         }
+        short_id::one(typed, seen)?.ok_or_else(unknown)
     }
 
     /// The texts of persons that wait, or were typed a while ago and are not seen, the oldest first.
@@ -332,10 +342,6 @@ fn state(status: Status) -> &'static str {
         Status::Withdrawn | Status::Lost { step: MessageStep::Withdrawn } => "withdrawn",
         Status::Returned | Status::Lost { step: MessageStep::Returned } => "returned",
     }
-}
-
-fn message_id(id: &str) -> Result<MessageId, ProblemResponse> {
-    checks::message_id(id).ok_or_else(|| ProblemResponse(problems::no_such_message(id)))
 }
 
 fn no_such_message(id: MessageId) -> ProblemResponse {

@@ -6,6 +6,8 @@ mod about;
 mod agents;
 pub mod answer;
 mod board;
+mod briefing;
+mod checkpoints;
 pub mod checks;
 mod clean;
 mod connection;
@@ -18,6 +20,7 @@ pub mod feed_reader;
 mod form;
 pub mod gate;
 mod graph;
+mod handoffs;
 mod harness;
 mod health;
 pub mod identity;
@@ -31,17 +34,21 @@ mod messages;
 mod names_in_story;
 mod namesakes;
 mod offspring;
-mod orders;
+pub mod orders;
 pub mod project;
 mod prune;
 mod roles;
 pub mod server;
 mod set;
+mod short_id;
 mod sight;
+mod signal_details;
+mod signal_parties;
 mod signals;
 mod snapshots;
 mod steps;
 mod task_draft;
+mod task_list;
 mod tasks;
 mod terminal;
 mod tool_lists;
@@ -68,6 +75,7 @@ use tokio::sync::{Notify, watch};
 
 use crate::daemon::driving::driver::DriverHandle;
 use crate::daemon::driving::harness::Harnesses;
+use crate::daemon::hearing::reader::Reader;
 use crate::daemon::housekeeper::Housekeeper;
 use crate::daemon::snapshot_keeper::SnapshotKeeper;
 use crate::roles::Declared;
@@ -86,6 +94,7 @@ pub struct Surface {
     pub registry: Arc<Registry>,
     pub gate: Arc<Gate>,
     pub harnesses: Harnesses,
+    pub reader: Reader,
     pub house: Housekeeper,
     pub snapshots: SnapshotKeeper,
     pub home: Home,
@@ -147,6 +156,8 @@ fn handler(route: Route) -> MethodRouter<Shared> {
         Route::ListRoles => get(roles::list),
         Route::ListLegacies => get(legacies::list),
         Route::Prime => get(legacies::prime),
+        Route::Briefing => get(briefing::briefing),
+        Route::Handoffs => get(handoffs::handoffs),
         Route::Leave => with_body(Order::Leave),
         Route::Report => with_body(Order::Report),
         Route::Hook => post(harness::hook),
@@ -163,6 +174,7 @@ fn handler(route: Route) -> MethodRouter<Shared> {
         Route::Send => with_target_and_body(Order::Send),
         Route::Wake => with_target_and_body(Order::Wake),
         Route::Restart => with_target_and_body(Order::Restart),
+        Route::Handoff => with_target_and_body(Order::Handoff),
         Route::Set => with_target_and_body(Order::Set),
         Route::AssumeRole => with_target_and_body(Order::Assume),
         Route::TransferRole => with_target_and_body(Order::Transfer),
@@ -175,7 +187,7 @@ fn handler(route: Route) -> MethodRouter<Shared> {
         Route::SendSignal => with_body(Order::Signal),
         Route::ListEscalations => get(escalations::list),
         Route::Escalate => with_body(Order::Escalate),
-        Route::ListTasks => get(tasks::list),
+        Route::ListTasks => get(task_list::list),
         Route::ShowTask => get(tasks::show),
         Route::Task => with_body(|task| Order::Task(Box::new(task))),
         Route::Withdraw => with_target(Order::Withdraw),
@@ -184,6 +196,11 @@ fn handler(route: Route) -> MethodRouter<Shared> {
         Route::ShowSnapshot => get(snapshots::show),
         Route::DiffSnapshot => get(snapshots::diff),
         Route::RestoreSnapshot => with_target_and_body(Order::RestoreSnapshot),
+        Route::ListCheckpoints => get(checkpoints::list),
+        Route::TakeCheckpoint => {
+            with_target_and_body(|target, said| Order::Checkpoint(target, Box::new(said)))
+        }
+        Route::ShowCheckpoint => get(checkpoints::show),
         Route::StopAll => alone(|| Order::StopAll),
         Route::Down => alone(|| Order::Down),
         Route::Clean => with_target_and_body(Order::Clean),

@@ -5,11 +5,12 @@
 //! and has come as far as the verb promises. A new verb is one case of `Order` and one arm of
 //! `carry_out`.
 
-use std::path::{Path, PathBuf};
+mod spawn;
 
 use axum::http::StatusCode;
 use perennial_api::agent::Agent;
 use perennial_api::answer::{Buried, Down, Legacy, Message, Pruned, Reported};
+use perennial_api::checkpoint::{CheckpointCard, TakeCheckpoint};
 use perennial_api::cleaning::{Clean, Cleaned};
 use perennial_api::escalation::{Escalate, Escalation};
 use perennial_api::mail::Mail;
@@ -20,20 +21,16 @@ use perennial_api::signal::{SendSignal, Signal};
 use perennial_api::snapshot::{SnapshotRestored, SnapshotTaken};
 use perennial_api::task::{Task, TaskRequest};
 use perennial_core::authority::Caller;
-use perennial_core::command::{Command, Request, RoleWanted, Spawn, Then};
-use perennial_core::conversation::ConversationId;
+use perennial_core::command::{Command, Request, Then};
 use perennial_core::entity::Entity;
-use perennial_core::id::{AgentId, MessageId, SessionId, SessionNumber};
-use perennial_core::launch::Launch;
+use perennial_core::handoff::HandoffOrder;
+use perennial_core::id::{AgentId, MessageId, SessionNumber};
 use perennial_core::reason::Verb;
 use perennial_core::refusal::Refusal;
 use perennial_core::session::Session;
+use perennial_core::task::TaskRefusal;
 use perennial_core::visibility::Private;
 use perennial_core::work::WorkPhase;
-use perennial_engine::host::directory::HolderDirectory;
-use perennial_engine::host::environment;
-use perennial_engine::host::holders::Size;
-use perennial_engine::host::protocol::ViewerTerms;
 use perennial_engine::supervisor::Rejection;
 use serde::Serialize;
 
@@ -42,14 +39,10 @@ use super::agents::gone;
 use super::answer::{Answer, ProblemResponse, json_with};
 use super::ended::Resolved;
 use super::roles;
-use super::tasks;
 use crate::daemon::driving::awaited::Milestone;
-use crate::daemon::driving::driver::{self, Closing, FleetView};
+use crate::daemon::driving::driver::{self, FleetView};
 use crate::daemon::showing::{problems, role, view};
 use crate::daemon::surface::checks;
-
-/// A caller who does not come within this has the program run without them.
-const VIEWER_WAIT_MS: u64 = 5_000;
 
 /// What somebody wants changed. Targets are agents as people write them.
 #[derive(Debug)]
@@ -59,6 +52,7 @@ pub enum Order {
     StopAll,
     Wake(String, request::Start),
     Restart(String, request::Start),
+    Handoff(String, request::Handoff),
     Set(String, request::Set),
     Rename(String, request::Rename),
     Bury(String, request::Bury),
@@ -86,6 +80,7 @@ pub enum Order {
     Escalate(Escalate),
     TakeSnapshot(String),
     RestoreSnapshot(String, request::Restore),
+    Checkpoint(String, Box<TakeCheckpoint>),
 }
 
 /// What came of it.
@@ -112,6 +107,7 @@ pub enum Done {
     Escalated(Escalation),
     Snapshot(Box<SnapshotTaken>),
     Restored(Box<SnapshotRestored>),
+    Checkpoint(Box<CheckpointCard>),
 }
 
 impl Done {
@@ -122,7 +118,8 @@ impl Done {
             | Done::Mailed(_)
             | Done::Signalled(_)
             | Done::Escalated(_)
-            | Done::Snapshot(_) => StatusCode::CREATED,
+            | Done::Snapshot(_)
+            | Done::Checkpoint(_) => StatusCode::CREATED,
             Done::Agent(_)
             | Done::Agents(_)
             | Done::Buried(_)
@@ -142,32 +139,41 @@ impl Done {
     }
 }
 
+/// What is asked of an agent's session, within its bounds.
+fn handoff(target: String, asked: request::Handoff) -> Result<Command, ProblemResponse> {
+    let request::Handoff { subject, notes, deadline_s, finish, session } = asked;
+    let subject = subject.as_deref().map(checks::handoff_subject).transpose()?;
+    let notes = notes.as_deref().map(checks::handoff_notes).transpose()?;
+    let deadline = deadline_s.map(checks::handoff_deadline).transpose()?;
+    let session = session.map(SessionNumber);
+    let order = HandoffOrder { target, subject, notes, deadline, finish, session };
+    Ok(Command::Handoff(Box::new(order)))
+}
+
 impl Surface {
     /// Carries an order out, or says why not.
     pub async fn carry_out(&self, caller: Caller, order: Order) -> Result<Done, ProblemResponse> {
         match order {
             Order::Spawn(spawn) => self.spawn(caller, &spawn).await,
-            Order::Stop(target, stop) => {
-                let id = self.command_agent(caller, Command::Stop(target)).await?;
-                if stop.wait {
-                    self.driver.reached(id, Milestone::Over).await?;
-                }
-                self.shown_after(caller, id).await
-            }
+            Order::Stop(target, stop) => self.stop(caller, target, &stop).await,
             Order::StopAll => self.stop_all(caller).await,
             Order::Wake(target, start) => {
-                let id = match start.env.is_empty() {
-                    true => self.command_agent(caller, Command::Wake(target)).await?,
-                    false => self.set(caller, target, of_env(start), Then::Wake).await?,
+                let (command, then) = match start.fresh {
+                    true => (Command::WakeFresh(target.clone()), Then::WakeFresh),
+                    false => (Command::Wake(target.clone()), Then::Wake),
                 };
-                Ok(Done::Agent(Box::new(self.begun(caller, id).await?)))
+                self.start(caller, (target, start), (command, then)).await
             }
             Order::Restart(target, start) => {
-                let id = match start.env.is_empty() {
-                    true => self.command_agent(caller, Command::Restart(target)).await?,
-                    false => self.set(caller, target, of_env(start), Then::Restart).await?,
+                let (command, then) = match start.fresh {
+                    true => (Command::RestartFresh(target.clone()), Then::RestartFresh),
+                    false => (Command::Restart(target.clone()), Then::Restart),
                 };
-                Ok(Done::Agent(Box::new(self.begun(caller, id).await?)))
+                self.start(caller, (target, start), (command, then)).await
+            }
+            Order::Handoff(target, asked) => {
+                let id = self.command_agent(caller, handoff(target, asked)?).await?;
+                self.shown_after(caller, id).await
             }
             Order::Set(target, set) => {
                 let id = self.set(caller, target, set, Then::Nothing).await?;
@@ -204,15 +210,25 @@ impl Surface {
             Order::Prune(prune) => Ok(Done::Pruned(self.prune(caller, prune).await?)),
             Order::TakeSnapshot(target) => self.take_snapshot(caller, target).await,
             Order::RestoreSnapshot(target, to) => self.restore_snapshot(caller, target, to).await,
-            Order::Down => {
-                self.authorise(caller, Verb::Down, None).await?;
-                self.ending.send_replace(true);
-                Ok(Done::Down(Down {}))
-            }
+            Order::Checkpoint(target, said) => self.take_checkpoint(caller, target, *said).await,
+            Order::Down => self.down(caller).await,
             Order::Clean(target, clean) => {
                 Ok(Done::Cleaned(Box::new(self.clean(caller, target, clean).await?)))
             }
         }
+    }
+
+    async fn stop(
+        &self,
+        caller: Caller,
+        target: String,
+        stop: &request::Stop,
+    ) -> Result<Done, ProblemResponse> {
+        let id = self.command_agent(caller, Command::Stop(target)).await?;
+        if stop.wait {
+            self.driver.reached(id, Milestone::Over).await?;
+        }
+        self.shown_after(caller, id).await
     }
 
     async fn stop_all(&self, caller: Caller) -> Result<Done, ProblemResponse> {
@@ -223,6 +239,13 @@ impl Surface {
             stopped.push(self.find(caller, id.to_string()).await?);
         }
         Ok(Done::Agents(stopped))
+    }
+
+    /// Has the daemon end; sessions keep running.
+    async fn down(&self, caller: Caller) -> Result<Done, ProblemResponse> {
+        self.authorise(caller, Verb::Down, None).await?;
+        self.ending.send_replace(true);
+        Ok(Done::Down(Down {}))
     }
 
     /// Has the core decide, and returns what it was about once that is durable.
@@ -242,6 +265,11 @@ impl Surface {
                     Resolved::InMemory(_) => Err(gone()),
                 }
             }
+            // One that has left memory is over; one that never was is not.
+            Err(Rejection::Refused(Refusal::Task { task, why: TaskRefusal::NoSuchTask })) => {
+                self.known_task(task).await?;
+                Err(ProblemResponse(problems::task::over(task)))
+            }
             Err(rejection) => {
                 let problem = self
                     .driver
@@ -252,7 +280,7 @@ impl Surface {
     }
 
     /// The same, for a command that is about one agent.
-    async fn command_agent(
+    pub(super) async fn command_agent(
         &self,
         caller: Caller,
         command: Command,
@@ -265,118 +293,12 @@ impl Surface {
         Ok(Done::Agent(Box::new(self.find(caller, id.to_string()).await?)))
     }
 
-    async fn spawn(&self, caller: Caller, body: &request::Spawn) -> Result<Done, ProblemResponse> {
-        let (body, reach) = &self.as_child(caller, body).await?;
-        let name = body.name.as_deref().map(checks::name).transpose()?;
-        let role = body.role.as_deref().map(checks::new_role).transpose()?;
-        let restart = checks::restart(body.restart.as_deref())?;
-        let task = body.task.as_deref().map(tasks::task_id).transpose()?;
-        let sets_restart = body.restart.is_none();
-        let wanted_conversation = body.conversation.as_deref().map(checks::conversation);
-        let wanted_conversation = wanted_conversation.transpose()?;
-        let launch = checks::launch(body, &self.harnesses)?;
-        let role = match role {
-            Some(name) => {
-                let declared = roles::declared(Path::new(&launch.project), &name).await?;
-                Some(RoleWanted { name, declared, sets_restart })
-            }
-            None => None,
-        };
-        let id = AgentId(uuid::Uuid::now_v7().as_u128());
-        let taken = self.taken_up(id, body, &launch, wanted_conversation).await?;
-        let (conversation, copy) = taken.map_or((None, None), |(id, copy)| (Some(id), copy));
-        let holder = HolderDirectory::new(&self.home.holders(), id);
-        let parent = body.parent.clone();
-        let situations = checks::situations(&body.situations)?;
-        let spawn = Spawn { id, name, role, parent, launch, restart, conversation, situations };
-        let spawn = Box::new(spawn);
-        let command = match (task, reach) {
-            (Some(task), reach) => Command::SpawnOn { spawn, reach: *reach, task },
-            (None, Some(reach)) => Command::SpawnChild(spawn, *reach),
-            (None, None) => Command::Spawn(spawn),
-        };
-        let birth = match settled(&holder, body) {
-            Ok(()) => self.command(caller, command).await,
-            Err(error) => Err(environment_not_kept(&error)),
-        };
-        if let Err(trouble) = birth {
-            // Nobody was born: nothing of it stays.
-            let _ = std::fs::remove_dir_all(holder.path());
-            let _ = copy.map(std::fs::remove_file);
-            return Err(trouble);
-        }
-        if body.attach.is_some() {
-            // Its program waits for the caller.
-            return Ok(Done::Born(Box::new(self.find(caller, id.to_string()).await?)));
-        }
-        let born = self.begun(caller, id).await;
-        if let Some([rows, cols]) = body.size {
-            self.holders.resize(id, SessionNumber::FIRST, Size { rows, cols });
-        }
-        Ok(Done::Born(Box::new(born?)))
-    }
-
-    /// The conversation that a new agent takes up: one that there is, or a copy that is made for it, with
-    /// its file.
-    async fn taken_up(
-        &self,
-        agent: AgentId,
-        body: &request::Spawn,
-        launch: &Launch,
-        wanted: Option<ConversationId>,
-    ) -> Result<Option<(ConversationId, Option<PathBuf>)>, ProblemResponse> {
-        let Some(id) = wanted else {
-            return match body.fork {
-                true => Err(ProblemResponse(problems::fork_of_nothing())),
-                false => Ok(None),
-            };
-        };
-        if !self.harnesses.has_conversation(&launch.harness, &body.env, &id) {
-            let other = self.harnesses.other_with(&launch.harness, &body.env, &id);
-            let problem = problems::no_such_conversation(&id, &launch.harness, other.as_deref());
-            return Err(ProblemResponse(problem));
-        }
-        if body.fork {
-            return self.forked(agent, body, launch, id).await.map(Some);
-        }
-        match self.harnesses.writer_of(&launch.harness, &body.env, &id) {
-            Some(process) if self.harnesses.is_server(&launch.harness, process) => {
-                let harness = &launch.harness;
-                Err(ProblemResponse(problems::conversation_served(&id, harness, process.pid)))
-            }
-            Some(process) => Err(ProblemResponse(problems::conversation_open(&id, process.pid))),
-            None => Ok(Some((id, None))),
-        }
-    }
-
-    async fn forked(
-        &self,
-        agent: AgentId,
-        body: &request::Spawn,
-        launch: &Launch,
-        original: ConversationId,
-    ) -> Result<(ConversationId, Option<PathBuf>), ProblemResponse> {
-        let id = original.clone();
-        let may = self.driver.look(move |view| {
-            let fleet = view.supervisor.fleet();
-            fleet.may_be_taken_up(&id).map_err(|refusal| problems::refusal(&refusal, fleet))
-        });
-        may.await?.map_err(ProblemResponse)?;
-        let new = ConversationId::of(SessionId { agent, number: SessionNumber::FIRST });
-        let (harnesses, env, launch) = (self.harnesses.clone(), body.env.clone(), launch.clone());
-        // A transcript may be long.
-        let copied = tokio::task::spawn_blocking(move || {
-            let copied = harnesses.fork(&launch, &env, &original, &new);
-            copied.map(|path| (new, Some(path))).map_err(|why| (original, why))
-        });
-        copied
-            .await
-            .map_err(|_| Closing)?
-            .map_err(|(original, why)| ProblemResponse(problems::not_forked(&original, &why)))
-    }
-
     /// The agent once its session runs; one that came to nothing is a problem.
-    async fn begun(&self, caller: Caller, id: AgentId) -> Result<Agent, ProblemResponse> {
+    pub(super) async fn begun(
+        &self,
+        caller: Caller,
+        id: AgentId,
+    ) -> Result<Agent, ProblemResponse> {
         self.driver.reached(id, Milestone::Begun).await?;
         let (agent, failed) = self
             .driver
@@ -451,11 +373,7 @@ impl Surface {
     }
 }
 
-fn of_env(start: request::Start) -> request::Set {
-    request::Set { env: start.env, ..request::Set::default() }
-}
-
-fn work_phase(phase: request::WorkPhase) -> WorkPhase {
+pub fn work_phase(phase: request::WorkPhase) -> WorkPhase {
     match phase {
         request::WorkPhase::Investigation => WorkPhase::Investigation,
         request::WorkPhase::Planning => WorkPhase::Planning,
@@ -463,21 +381,4 @@ fn work_phase(phase: request::WorkPhase) -> WorkPhase {
         request::WorkPhase::Testing => WorkPhase::Testing,
         request::WorkPhase::Completion => WorkPhase::Completion,
     }
-}
-
-/// What an agent's first session needs on the disk before the agent is born.
-fn settled(holder: &HolderDirectory, body: &request::Spawn) -> std::io::Result<()> {
-    holder.create()?;
-    environment::write(holder.path(), &body.env)?;
-    match body.attach {
-        Some(attach) => {
-            let echoes = attach == request::Attach::Terminal;
-            holder.write_viewer(ViewerTerms { wait_ms: VIEWER_WAIT_MS, echoes })
-        }
-        None => Ok(()),
-    }
-}
-
-fn environment_not_kept(error: &std::io::Error) -> ProblemResponse {
-    ProblemResponse(problems::not_recorded("the agent's environment", &error.to_string()))
 }

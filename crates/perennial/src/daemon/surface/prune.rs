@@ -35,7 +35,7 @@ use crate::daemon::housekeeper;
 use crate::daemon::showing::problems;
 use crate::daemon::surface::checks;
 
-/// So many records are read at a time.
+/// Records are read in parts of at most this many.
 const PAGE: usize = 500;
 /// No fleet has more.
 const NODES: usize = 10_000;

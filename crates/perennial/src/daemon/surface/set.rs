@@ -18,10 +18,26 @@ use perennial_engine::host::environment;
 
 use super::agents::gone;
 use super::answer::ProblemResponse;
+use super::orders::Done;
 use super::{Surface, checks, project};
 use crate::daemon::showing::problems;
 
 impl Surface {
+    /// Gives an agent a session: by a command, or along with variables that it is to have.
+    pub async fn start(
+        &self,
+        caller: Caller,
+        (target, start): (String, request::Start),
+        (command, then): (Command, Then),
+    ) -> Result<Done, ProblemResponse> {
+        let set = request::Set { env: start.env, ..request::Set::default() };
+        let id = match set.env.is_empty() {
+            true => self.command_agent(caller, command).await?,
+            false => self.set(caller, target, set, then).await?,
+        };
+        Ok(Done::Agent(Box::new(self.begun(caller, id).await?)))
+    }
+
     /// Changes an agent's settings; which agent it was.
     pub async fn set(
         &self,

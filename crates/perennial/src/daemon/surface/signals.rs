@@ -1,10 +1,10 @@
 //! Signals: sent, listed, waited for. What a signal says is checked by the core; who sees it is the core's rule for
 //! texts.
 //!
-//! What Perennial itself emitted has its details looked up here: an agent's name and parent as they are now, and the
-//! last output of a session from its recording, if that is still kept.
+//! What Perennial itself emitted has its details looked up: the parties as they were then (`signal_parties`), and the last
+//! output of a session from its recording, if that is still kept (`signal_details`).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use axum::extract::State;
@@ -12,34 +12,35 @@ use perennial_api::query;
 use perennial_api::signal::{SendSignal, Signal, SignalList};
 use perennial_core::authority::Caller;
 use perennial_core::command::Command;
-use perennial_core::id::{AgentId, SessionNumber, SignalId};
+use perennial_core::id::{AgentId, SignalId};
 use perennial_core::message::{Mailbox, Sender};
+use perennial_core::name::Name;
 use perennial_core::reason::Verb;
-use perennial_core::signal::{Party, SignalDraft, SignalEvent, SignalKind, SignalTarget};
+use perennial_core::signal::{
+    Party, Payload, SignalDraft, SignalEvent, SignalKind, SignalTarget, Value as PayloadValue,
+};
 use perennial_core::time::Time;
 use perennial_core::visibility::{Private, Sight};
 use perennial_engine::harness::mail_texts;
-use perennial_engine::host::directory::HolderDirectory;
-use perennial_engine::host::recording::last_output;
 use perennial_store::journal::Seq;
-use perennial_store::{
-    RosterQuery, SignalOrigin, SignalPlace, SignalQuery, SignalRow, Store, text,
-};
-use serde_json::{Map, Value, json};
+use perennial_store::{SignalOrigin, SignalPlace, SignalQuery, SignalRow, Store, text};
 
-use super::answer::{Answer, ProblemResponse, json as answered};
+use super::answer::{Answer, ProblemResponse};
 use super::extract::{CallerIdentity, CallerParty, Query};
+use super::form::Form;
 use super::journal_tail::JournalTail;
+use super::signal_details::Details;
+use super::signal_parties::Parties;
 use super::{Shared, Surface};
 use crate::daemon::showing::problems::signal as problems;
-use crate::daemon::showing::{signal as showing, view};
+use crate::daemon::showing::signal as showing;
 use crate::daemon::time;
 use perennial_engine::timestamp::parsed;
 
 const LISTED: usize = 20;
 const LISTED_MAX: usize = 500;
 const READ_AT_ONCE: usize = 200;
-/// One answer looks at so many signals; where they are not enough it says where it ended.
+/// One answer looks at this many signals at most; where they are not enough it says where it ended.
 const LOOKED_AT_MAX: usize = 5000;
 const WAIT_MAX: Duration = Duration::from_secs(30);
 
@@ -50,8 +51,9 @@ pub async fn list(
     Query(asked): Query<query::Signals>,
 ) -> Answer {
     surface.authorise(caller, Verb::Signal, None).await?;
+    let form = Form::of(asked.vocabulary.as_deref())?;
     let Some(wait) = asked.wait_s else {
-        return answered(&surface.list_signals(caller, &asked).await?);
+        return form.signals(&surface.list_signals(caller, &asked).await?);
     };
     let filter = surface.filter(&asked).await?;
     let mut place = surface.place(&asked).await?;
@@ -64,7 +66,7 @@ pub async fn list(
         let head = surface.journal.head().0;
         let mut found = surface.signals(caller, &filter, place).await?;
         if !found.signals.is_empty() {
-            return answered(&found);
+            return form.signals(&found);
         }
         found.position = found.position.max(head.0);
         place = SignalPlace::After(Seq(found.position));
@@ -74,8 +76,8 @@ pub async fn list(
         }
         tokio::select! {
             () = tail.news() => {}
-            () = &mut until => return answered(&found),
-            _ = ending.wait_for(|ending| *ending) => return answered(&found),
+            () = &mut until => return form.signals(&found),
+            _ = ending.wait_for(|ending| *ending) => return form.signals(&found),
         }
     }
 }
@@ -94,18 +96,9 @@ enum Whom {
     Operator,
     Perennial,
     Agent(AgentId),
+    /// Whoever it is, as this party.
+    As(Party),
 }
-
-/// What is looked up of an agent.
-#[derive(Clone, Default)]
-struct Known {
-    name: Option<String>,
-    parent: Option<AgentId>,
-    tmux_session: Option<String>,
-}
-
-type Agents = BTreeMap<AgentId, Known>;
-type Outputs = BTreeMap<(AgentId, SessionNumber), String>;
 
 impl Surface {
     /// Sends a signal; how it was recorded.
@@ -115,17 +108,14 @@ impl Surface {
         asked: SendSignal,
     ) -> Result<Signal, ProblemResponse> {
         self.authorise(caller, Verb::Signal, None).await?;
-        let kind = showing::of_word(&asked.kind)?;
+        let form = Form::of(asked.vocabulary.as_deref())?;
+        let kind = showing::of_word(form.our_kind(&asked.kind))?;
         let mut payload = showing::payload(asked.payload);
         for (name, given) in asked.fields {
             let value = showing::of_text(kind, &name, given);
             payload.insert(name, value);
         }
-        let to = asked.to.map(|to| match to.as_str() {
-            "guardian" | "parent" => SignalTarget::Guardian,
-            "operator" => SignalTarget::Operator,
-            _ => SignalTarget::Agent(to),
-        });
+        let to = asked.to.map(|to| target(to, form, &payload));
         let words = showing::told(kind, &payload);
         let id = SignalId(uuid::Uuid::now_v7().as_u128());
         let (body, excerpt) = (text::body(&words), mail_texts::excerpt(&words));
@@ -151,22 +141,31 @@ impl Surface {
     }
 
     async fn filter(&self, asked: &query::Signals) -> Result<Filter, ProblemResponse> {
+        let form = Form::of(asked.vocabulary.as_deref())?;
         let kinds = asked.kind.as_deref().unwrap_or_default().split(',').map(str::trim);
-        let kinds = kinds.filter(|word| !word.is_empty()).map(showing::of_word);
+        let kinds = kinds.filter(|word| !word.is_empty());
+        let kinds = kinds.map(|word| showing::of_word(form.our_kind(word)));
         let since = asked
             .since
             .as_deref()
             .map(|text| parsed(text).ok_or_else(|| ProblemResponse(problems::bad_since(text))));
         Ok(Filter {
             kinds: kinds.collect::<Result<_, _>>()?,
-            from: self.whom(asked.from.clone()).await?,
-            to: self.whom(asked.to.clone()).await?,
+            from: self.whom(asked.from.clone(), form).await?,
+            to: self.whom(asked.to.clone(), form).await?,
             since: since.transpose()?,
             limit: asked.limit.unwrap_or(LISTED).clamp(1, LISTED_MAX),
         })
     }
 
-    async fn whom(&self, word: Option<String>) -> Result<Option<Whom>, ProblemResponse> {
+    async fn whom(
+        &self,
+        word: Option<String>,
+        form: Form,
+    ) -> Result<Option<Whom>, ProblemResponse> {
+        if let Some(party) = word.as_deref().and_then(|word| form.party(word)) {
+            return Ok(Some(Whom::As(party)));
+        }
         match word.as_deref() {
             None => Ok(None),
             Some("operator") => Ok(Some(Whom::Operator)),
@@ -181,7 +180,7 @@ impl Surface {
         let seq = match id {
             Some(text) => {
                 let unknown = || ProblemResponse(problems::no_such_signal(text));
-                let id: SignalId = text.parse().map_err(|_| unknown())?;
+                let id = self.signal_id(text).await?;
                 let place = self.read(move |journal| journal.signal_place(id)).await?;
                 Some(place.ok_or_else(unknown)?)
             }
@@ -207,10 +206,17 @@ impl Surface {
             let query = SignalQuery { kinds: filter.kinds.clone(), place };
             let read = move |journal: &dyn Store| journal.signals(&query, READ_AT_ONCE);
             let rows = self.read(read).await?;
-            let (is_last, agents) = (rows.len() < READ_AT_ONCE, self.known(&rows).await?);
-            let ids = agents.keys().copied().collect();
+            let (is_last, agents) = (rows.len() < READ_AT_ONCE, self.parties(&rows).await?);
+            let ids = agents.ids().collect();
             let sights = self.sights(caller, ids).await?;
-            let outputs = self.outputs(&rows).await?;
+            // What is looked up reads recordings: only of those that are shown.
+            let is_shown = |row: &&SignalRow| {
+                let is_late = filter.since.is_none_or(|since| row.at >= since);
+                is_late && passes(row, filter, &agents) && is_seen(caller, row, &agents, &sights)
+            };
+            let room = filter.limit - list.signals.len();
+            let wanted: Vec<&SignalRow> = rows.iter().filter(is_shown).take(room).collect();
+            let details = self.signal_details(&wanted).await?;
             for row in rows {
                 place = match place {
                     SignalPlace::After(_) => SignalPlace::After(row.seq),
@@ -232,7 +238,7 @@ impl Surface {
                     return Ok(list);
                 }
                 list.position = row.seq.0;
-                list.signals.push(shown(row, &agents, &outputs));
+                list.signals.push(shown(row, &agents, &details));
             }
             if is_last {
                 break;
@@ -240,75 +246,10 @@ impl Surface {
         }
         Ok(list)
     }
-
-    /// What is known of the agents that signals name, and of their parents.
-    async fn known(&self, rows: &[SignalRow]) -> Result<Agents, ProblemResponse> {
-        let of_row = |row: &SignalRow| match &row.origin {
-            SignalOrigin::Emitted { agent, .. } => vec![*agent],
-            SignalOrigin::Sent(sent) => {
-                let SignalEvent::Sent { by, to, .. } = &**sent;
-                by.agent().into_iter().chain(to.agent()).collect()
-            }
-        };
-        let named: BTreeSet<AgentId> = rows.iter().flat_map(of_row).collect();
-        let asked = named.clone();
-        let mut agents: Agents = self
-            .driver
-            .look(move |view| {
-                let fleet = view.supervisor.fleet();
-                let mut agents = Agents::new();
-                for agent in asked.into_iter().filter_map(|id| fleet.agent(id)) {
-                    let above = perennial_core::signal::parent(fleet, agent.id);
-                    let known = |agent: &perennial_core::agent::Agent| Known {
-                        name: Some(view::name(agent)),
-                        parent: above.map(|above| above.id),
-                        tmux_session: agent.launch.host.tmux().map(|place| place.session.clone()),
-                    };
-                    agents.insert(agent.id, known(agent));
-                    if let Some(above) = above {
-                        let name = Some(view::name(above));
-                        agents.entry(above.id).or_insert(Known { name, ..Known::default() });
-                    }
-                }
-                agents
-            })
-            .await?;
-        let left: Vec<AgentId> = named.into_iter().filter(|id| !agents.contains_key(id)).collect();
-        if !left.is_empty() {
-            let rows = self.read(move |journal| journal.roster(RosterQuery::Of(&left))).await?;
-            let known = |parent, name| Known { name, parent, ..Known::default() };
-            agents.extend(rows.into_iter().map(|row| (row.agent, known(row.parent, row.name))));
-        }
-        Ok(agents)
-    }
-
-    /// The last output of each session that crashed, as far as it is kept.
-    async fn outputs(&self, rows: &[SignalRow]) -> Result<Outputs, ProblemResponse> {
-        let crashed = |row: &SignalRow| match row.origin {
-            SignalOrigin::Emitted { agent, session: Some(number), .. } => {
-                (row.kind == SignalKind::AgentCrashed).then_some((agent, number))
-            }
-            SignalOrigin::Emitted { session: None, .. } | SignalOrigin::Sent(_) => None,
-        };
-        let crashed: BTreeSet<_> = rows.iter().filter_map(crashed).collect();
-        if crashed.is_empty() {
-            return Ok(Outputs::new());
-        }
-        let holders = self.home.holders();
-        let output = move |(agent, number): (AgentId, SessionNumber)| {
-            let dir = HolderDirectory::new(&holders, agent).session(number);
-            Some(((agent, number), last_output(&dir)?))
-        };
-        self.read(move |_| Ok(crashed.into_iter().filter_map(output).collect())).await
-    }
 }
 
-fn shown(row: SignalRow, agents: &Agents, outputs: &Outputs) -> Signal {
+fn shown(row: SignalRow, agents: &Parties, details: &Details) -> Signal {
     let table = row.kind.table();
-    let named = |id: AgentId| {
-        let name = agents.get(&id).and_then(|known| known.name.clone());
-        name.unwrap_or_else(|| id.to_string())
-    };
     let signal = Signal {
         id: row.id.to_string(),
         at: time::rfc3339(row.at),
@@ -318,62 +259,65 @@ fn shown(row: SignalRow, agents: &Agents, outputs: &Outputs) -> Signal {
         ..Signal::default()
     };
     match row.origin {
-        SignalOrigin::Sent(sent) => {
-            let SignalEvent::Sent { by, by_name, to, to_name, payload, .. } = *sent;
-            let as_named = |name: Option<perennial_core::name::Name>, id: Option<AgentId>| {
-                let name = name.map(|name| name.to_string());
-                name.or_else(|| id.map(named)).unwrap_or_else(|| "operator".to_owned())
+        SignalOrigin::Sent(sent) => shown_sent(*sent, row.at, agents, signal),
+        SignalOrigin::Emitted { agent, session, says } => {
+            let above = agents.guardian(agent, row.at);
+            let name = agents.name(agent, row.at);
+            let of_agent = (name.clone(), Some(agent.to_string()));
+            let guardian = (
+                above.map_or_else(|| "operator".to_owned(), |id| agents.name(id, row.at)),
+                above.map(|id| id.to_string()),
+            );
+            let known = agents.get(agent);
+            let output = session.and_then(|number| details.output_of(agent, number));
+            let about = showing::About {
+                name,
+                task: details.task_of(agent, row.at),
+                tmux_session: known.and_then(|known| known.tmux_session.as_deref()),
+                work_file: known.and_then(|known| known.work_file.as_deref()),
+                last_output: output.map(String::as_str),
             };
-            Signal {
-                from: match by {
-                    Sender::Perennial => "perennial".to_owned(),
-                    Sender::Agent(_) | Sender::Person => as_named(by_name, by.agent()),
-                },
-                from_id: by.agent().map(|id| id.to_string()),
-                to: as_named(to_name, to.agent()),
-                to_id: to.agent().map(|id| id.to_string()),
-                payload: showing::json(&payload),
-                ..signal
-            }
-        }
-        SignalOrigin::Emitted { agent, session, exit_reason } => {
-            let known = agents.get(&agent).cloned().unwrap_or_default();
-            let is_spawn = table.source == Party::Spawn;
-            let mut payload = Map::from_iter([("identity_name".to_owned(), named(agent).into())]);
-            let mut put = |name: &str, value: Value| _ = payload.insert(name.to_owned(), value);
-            if row.kind == SignalKind::AgentRegistered {
-                // The task that it was on then is in the mirrored file: its present one is another.
-                put("node_id", Value::Null);
-                put("tmux_session", json!(known.tmux_session));
-            } else if row.kind == SignalKind::AgentCrashed {
-                let output = session.and_then(|number| outputs.get(&(agent, number)));
-                put("last_seen", time::rfc3339(row.at).into());
-                put("last_output", json!(output));
-            } else {
-                put("exit_reason", json!(exit_reason));
-            }
-            Signal {
-                from: if is_spawn { "perennial".to_owned() } else { named(agent) },
-                from_id: (!is_spawn).then(|| agent.to_string()),
-                to: known.parent.map_or_else(|| "operator".to_owned(), named),
-                to_id: known.parent.map(|id| id.to_string()),
-                emitted: true,
-                payload,
-                ..signal
-            }
+            let payload = showing::emitted((row.kind, row.at), &says, &about);
+            let ((from, from_id), (to, to_id)) = match table.source {
+                Party::Spawn => (("perennial".to_owned(), None), guardian),
+                Party::Runner => (of_agent, guardian),
+                Party::Guardian => (guardian, of_agent),
+            };
+            Signal { from, from_id, to, to_id, emitted: true, payload, ..signal }
         }
     }
 }
 
-fn passes(row: &SignalRow, filter: &Filter, agents: &Agents) -> bool {
+/// What somebody sent, with the names that both had then.
+fn shown_sent(sent: SignalEvent, at: Time, agents: &Parties, signal: Signal) -> Signal {
+    let SignalEvent::Sent { by, by_name, to, to_name, payload, .. } = sent;
+    let as_named = |name: Option<Name>, id: Option<AgentId>| {
+        let name = name.map(|name| name.to_string());
+        name.or_else(|| id.map(|id| agents.name(id, at))).unwrap_or_else(|| "operator".to_owned())
+    };
+    Signal {
+        from: match by {
+            Sender::Perennial => "perennial".to_owned(),
+            Sender::Agent(_) | Sender::Person => as_named(by_name, by.agent()),
+        },
+        from_id: by.agent().map(|id| id.to_string()),
+        to: as_named(to_name, to.agent()),
+        to_id: to.agent().map(|id| id.to_string()),
+        payload: showing::json(&payload),
+        ..signal
+    }
+}
+
+fn passes(row: &SignalRow, filter: &Filter, agents: &Parties) -> bool {
     let (from, to) = match &row.origin {
         SignalOrigin::Emitted { agent, .. } => {
-            let from = match row.kind.table().source {
-                Party::Spawn => Whom::Perennial,
-                Party::Runner | Party::Guardian => Whom::Agent(*agent),
-            };
-            let parent = agents.get(agent).and_then(|known| known.parent);
-            (from, parent.map_or(Whom::Operator, Whom::Agent))
+            let above = agents.guardian(*agent, row.at);
+            let guardian = above.map_or(Whom::Operator, Whom::Agent);
+            match row.kind.table().source {
+                Party::Spawn => (Whom::Perennial, guardian),
+                Party::Runner => (Whom::Agent(*agent), guardian),
+                Party::Guardian => (guardian, Whom::Agent(*agent)),
+            }
         }
         SignalOrigin::Sent(sent) => {
             let SignalEvent::Sent { by, to, .. } = &**sent;
@@ -385,14 +329,30 @@ fn passes(row: &SignalRow, filter: &Filter, agents: &Agents) -> bool {
             (from, to.agent().map_or(Whom::Operator, Whom::Agent))
         }
     };
-    filter.from.is_none_or(|one| one == from) && filter.to.is_none_or(|one| one == to)
+    let table = row.kind.table();
+    let is = |asked: Option<Whom>, whom, party| {
+        asked.is_none_or(|asked| asked == whom || asked == Whom::As(party))
+    };
+    is(filter.from, from, table.source) && is(filter.to, to, table.target)
+}
+
+/// To whom a signal goes. A seed's runner is the agent that the payload names.
+fn target(to: String, form: Form, payload: &Payload) -> SignalTarget {
+    match (form.party(&to), to.as_str(), payload.get("identity_name")) {
+        (Some(Party::Runner), _, Some(PayloadValue::Text(name))) => {
+            SignalTarget::Agent(name.clone())
+        }
+        (Some(Party::Guardian), ..) | (None, "guardian" | "parent", _) => SignalTarget::Guardian,
+        (None, "operator", _) => SignalTarget::Operator,
+        (Some(Party::Runner | Party::Spawn) | None, ..) => SignalTarget::Agent(to),
+    }
 }
 
 /// As texts are seen: by persons, by the agents that it names, and by those above them.
 fn is_seen(
     caller: Caller,
     row: &SignalRow,
-    agents: &Agents,
+    agents: &Parties,
     sights: &BTreeMap<AgentId, Sight>,
 ) -> bool {
     let sees = |id: AgentId| sights.get(&id).is_some_and(|sight| sight.sees(Private::Texts));
@@ -402,7 +362,7 @@ fn is_seen(
     };
     let of_agents = match &row.origin {
         SignalOrigin::Emitted { agent, .. } => {
-            sees(*agent) || agents.get(agent).and_then(|known| known.parent).is_some_and(sees)
+            sees(*agent) || agents.guardian(*agent, row.at).is_some_and(sees)
         }
         SignalOrigin::Sent(sent) => {
             let SignalEvent::Sent { by, to, .. } = &**sent;

@@ -3,6 +3,8 @@
 //! A snapshot is durable before it is recorded; a restore is recorded before it begins, and after the snapshot of what
 //! it replaces.
 
+use std::collections::HashMap;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use axum::extract::State;
@@ -16,10 +18,11 @@ use perennial_core::entity::Entity;
 use perennial_core::event::AgentEvent;
 use perennial_core::fleet::Fleet;
 use perennial_core::id::AgentId;
+use perennial_core::keeping;
 use perennial_core::reason::Verb;
 use perennial_core::snapshot::{
-    MOST_LISTED, SnapshotAsked, SnapshotCause, SnapshotEvent, SnapshotFiles, SnapshotOrder,
-    SnapshotTaken, in_use, session_in_tree,
+    DropCause, RestoreEnded, SnapshotAsked, SnapshotCause, SnapshotEvent, SnapshotOrder,
+    SnapshotTaken, in_use, tree_is_free,
 };
 use perennial_core::time::Time;
 use perennial_engine::git::snapshot::{ChangeKind, LeftOut, Taken, WithIndex, escape};
@@ -33,8 +36,9 @@ use super::ended::Resolved;
 use super::extract::{CallerIdentity, Query, Segment};
 use super::orders::Done;
 use super::{Shared, Surface};
+use crate::daemon::driving::awaited::Milestone;
 use crate::daemon::showing::problems::{self, snapshots as problem};
-use crate::daemon::snapshot_keeper::Stored;
+use crate::daemon::snapshot_keeper::{Stored, recorded_files, why_word};
 
 /// So many records are read at a time.
 const PAGE: usize = 500;
@@ -55,7 +59,7 @@ pub async fn show(
     Query(query): Query<query::Snapshot>,
 ) -> Answer {
     let (_, chosen) = surface.one_snapshot(caller, target, query.number).await?;
-    let contents = surface.snapshots.contents(stored(&chosen.0)).await?;
+    let contents = surface.snapshots.contents(stored(&chosen.taken)).await?;
     let contents = contents.map_err(|error| failed("the snapshot can't be shown", &error))?;
     let work_trees = contents.units.iter().map(|unit| wire::SnapshotWorkTree {
         path: unit.state.path.clone(),
@@ -77,7 +81,8 @@ pub async fn diff(
     Segment(target): Segment,
     Query(query): Query<query::Snapshot>,
 ) -> Answer {
-    let (_, (chosen, _)) = surface.one_snapshot(caller, target, query.number).await?;
+    let (_, Recorded { taken: chosen, .. }) =
+        surface.one_snapshot(caller, target, query.number).await?;
     let now = surface.driver.look(|view| view.now).await?;
     let directory = PathBuf::from(&chosen.files.work_tree);
     let found = surface.snapshots.diff(stored(&chosen), directory, query.patch, now).await?;
@@ -97,7 +102,20 @@ pub async fn diff(
     json(&wire::SnapshotDiff { number: chosen.number, changes, patch, is_cut })
 }
 
-type Recorded = (SnapshotTaken, Time);
+/// A snapshot, when it was taken, and why it is not there any more.
+#[derive(Debug, Clone)]
+struct Recorded {
+    taken: SnapshotTaken,
+    at: Time,
+    dropped: Option<DropCause>,
+}
+
+impl Recorded {
+    /// Whether it is the one with this commit, and still there.
+    fn is(&self, commit: &str) -> bool {
+        self.taken.files.commit == commit && self.dropped.is_none()
+    }
+}
 
 impl Surface {
     pub async fn take_snapshot(
@@ -121,7 +139,8 @@ impl Surface {
         target: String,
         restore: request::Restore,
     ) -> Result<Done, ProblemResponse> {
-        let (agent, (chosen, _)) = self.one_snapshot(caller, target, restore.number).await?;
+        let (agent, Recorded { taken: chosen, .. }) =
+            self.one_snapshot(caller, target, restore.number).await?;
         let restored = match restore.to {
             Some(_) if restore.index => return Err(ProblemResponse(problem::index_elsewhere())),
             Some(to) => self.restore_elsewhere(&chosen, to).await?,
@@ -163,10 +182,10 @@ impl Surface {
     ) -> Result<wire::SnapshotRestored, ProblemResponse> {
         let work_tree = chosen.files.work_tree.clone();
         let in_tree = self.agents_in(PathBuf::from(&work_tree)).await?;
-        let asked = in_tree.clone();
+        let (asked, tree) = (in_tree.clone(), work_tree.clone());
         let checked = self.driver.look(move |view| {
             let fleet = view.supervisor.fleet();
-            session_in_tree(fleet, &asked).map_err(|refusal| problems::refusal(&refusal, fleet))
+            tree_is_free(fleet, &tree, &asked).map_err(|refusal| problems::refusal(&refusal, fleet))
         });
         checked.await?.map_err(ProblemResponse)?;
         let why = SnapshotCause::BeforeRestore;
@@ -177,22 +196,35 @@ impl Surface {
             return Err(ProblemResponse(problem::another_work_tree(&name, &work_tree, &now)));
         }
         let (number, target) = (chosen.number, agent.id.to_string());
-        let present = present.0;
-        let present_number = present.number;
-        let what = SnapshotAsked::Restore { number, present: present_number, with_index, in_tree };
-        self.command(caller, Command::Snapshot(Box::new(SnapshotOrder { target, what }))).await?;
         let now = self.driver.look(|view| view.now).await?;
-        let which = (stored(chosen), stored(&present));
+        let which = (stored(chosen), stored(&present.taken));
         let index = if with_index { WithIndex::Yes } else { WithIndex::No };
-        let done = self.snapshots.restore(which, PathBuf::from(&work_tree), index, now).await?;
-        let done = done.map_err(|error| failed("nothing was restored", &error))?;
+        let (tree, keeper) = (PathBuf::from(&work_tree), &self.snapshots);
+        let checked = keeper.check_restore(which, tree, index, now).await?;
+        checked.map_err(|error| failed("nothing was restored", &error))?;
+        let what = SnapshotAsked::Restore {
+            number,
+            present: present.taken.number,
+            with_index,
+            work_tree: work_tree.clone(),
+            in_tree,
+        };
+        self.command(caller, Command::Snapshot(Box::new(SnapshotOrder { target, what }))).await?;
+        self.driver.reached(agent.id, Milestone::Restored).await?;
+        let id = agent.id;
+        let ended = self.read(move |journal| last_restore(journal, id)).await?;
+        let ended = ended.ok_or_else(gone)?;
+        if ended.outcome.failed.is_some() {
+            let name = shown_name(agent);
+            return Err(ProblemResponse(problem::restore_stopped(&name, &ended)));
+        }
         Ok(wire::SnapshotRestored {
             number,
-            present: Some(present.number),
+            present: Some(ended.present),
             directory: work_tree,
-            written: done.written as u64,
-            removed: done.removed as u64,
-            indexes: done.indexes as u64,
+            written: ended.outcome.written,
+            removed: ended.outcome.removed,
+            indexes: u64::from(ended.outcome.indexes),
         })
     }
 
@@ -205,22 +237,21 @@ impl Surface {
         otherwise: &str,
     ) -> Result<(Recorded, Taken), ProblemResponse> {
         let now = self.driver.look(|view| view.now).await?;
-        let directory = PathBuf::from(&agent.launch.dir);
-        let taken = self.snapshots.take(directory, now).await?;
+        let directory = PathBuf::from(keeping::place(agent).0);
+        let taken = self.snapshots.take(agent.id, directory, now).await?;
         let taken = taken.map_err(|error| failed(otherwise, &error))?;
         let id = agent.id;
         let commit = taken.commit.to_string();
         if taken.is_same {
             let known = self.read(move |journal| recorded(journal, id)).await?;
-            if let Some(known) = known.into_iter().find(|(one, _)| one.files.commit == commit) {
+            if let Some(known) = known.into_iter().find(|one| one.is(&commit)) {
                 return Ok((known, taken));
             }
         }
         let (target, what) = (id.to_string(), SnapshotAsked::Taken(why, recorded_files(&taken)));
         self.command(caller, Command::Snapshot(Box::new(SnapshotOrder { target, what }))).await?;
         let newest = self.read(move |journal| recorded(journal, id)).await?;
-        let newest =
-            newest.into_iter().find(|(one, _)| one.files.commit == taken.commit.to_string());
+        let newest = newest.into_iter().find(|one| one.is(&taken.commit.to_string()));
         Ok((newest.ok_or_else(gone)?, taken))
     }
 
@@ -277,22 +308,28 @@ impl Surface {
         let (name, newest) = (shown_name(&agent), agent.snapshots);
         let mut taken = taken.into_iter();
         let found = match number {
-            None => taken.next().ok_or_else(|| problem::no_snapshots(&name)),
+            None => {
+                taken.find(|one| one.dropped.is_none()).ok_or_else(|| problem::no_snapshots(&name))
+            }
             Some(number) => {
-                taken.find(|(one, _)| one.number == number).ok_or_else(|| match newest {
+                taken.find(|one| one.taken.number == number).ok_or_else(|| match newest {
                     0 => problem::no_snapshots(&name),
                     newest => problem::no_such_snapshot(&name, number, newest),
                 })
             }
         };
+        let found = found.and_then(|one: Recorded| match one.dropped {
+            Some(_) => Err(problem::dropped(&name, one.taken.number)),
+            None => Ok(one),
+        });
         Ok((agent, found.map_err(ProblemResponse)?))
     }
 
-    /// The agents whose directory is in a work tree.
+    /// The agents whose session is in a work tree, or would be.
     async fn agents_in(&self, work_tree: PathBuf) -> Result<Vec<AgentId>, ProblemResponse> {
         let all = self.driver.look(|view| {
             let agents = view.supervisor.fleet().agents();
-            agents.map(|agent| (agent.id, agent.launch.dir.clone())).collect::<Vec<_>>()
+            agents.map(|agent| (agent.id, keeping::place(agent).0.to_owned())).collect::<Vec<_>>()
         });
         let all = all.await?;
         self.read(move |_| {
@@ -305,12 +342,13 @@ impl Surface {
         .await
     }
 
-    fn shown_snapshot(&self, (taken, at): &Recorded) -> wire::Snapshot {
+    fn shown_snapshot(&self, Recorded { taken, at, dropped }: &Recorded) -> wire::Snapshot {
         let files = &taken.files;
         wire::Snapshot {
             number: taken.number,
             at: rfc3339(*at),
             why: taken.why.word().to_owned(),
+            dropped: dropped.map(|why| why.word().to_owned()),
             work_tree: files.work_tree.clone(),
             repository: self.snapshots.repository(&files.store).display().to_string(),
             commit: files.commit.clone(),
@@ -337,59 +375,66 @@ fn stored(taken: &SnapshotTaken) -> Stored {
     Stored { store: taken.files.store.clone(), commit: taken.files.commit.clone() }
 }
 
-fn why_word(left: &LeftOut) -> String {
-    serde_json::to_value(left.why)
-        .ok()
-        .and_then(|word| Some(word.as_str()?.to_owned()))
-        .unwrap_or_default()
-}
-
 fn left_out(left: &[LeftOut]) -> Vec<wire::LeftOutFile> {
     left.iter()
         .map(|one| wire::LeftOutFile { path: one.path.clone(), why: why_word(one) })
         .collect()
 }
 
-/// What the journal keeps of a snapshot.
-fn recorded_files(taken: &Taken) -> SnapshotFiles {
-    let count = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
-    let store = taken.store.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    SnapshotFiles {
-        store,
-        work_tree: taken.work_tree.display().to_string(),
-        commit: taken.commit.to_string(),
-        base: taken.base.map(|base| base.to_string()),
-        files: taken.files as u64,
-        bytes: taken.bytes,
-        nested: count(taken.nested),
-        left_out: count(taken.left_out.len()),
-        listed: taken
-            .left_out
-            .iter()
-            .take(MOST_LISTED)
-            .map(|one| (one.path.chars().take(300).collect(), why_word(one)))
-            .collect(),
-        torn: count(taken.torn.len()),
-    }
+/// The number under which the journal has this snapshot of an agent.
+pub fn recorded_number(
+    journal: &dyn Store,
+    agent: AgentId,
+    commit: &str,
+) -> Result<Option<u32>, ReadError> {
+    let all = recorded(journal, agent)?;
+    Ok(all.into_iter().find(|one| one.is(commit)).map(|one| one.taken.number))
 }
 
 /// The snapshots of an agent, the newest first.
 fn recorded(journal: &dyn Store, agent: AgentId) -> Result<Vec<Recorded>, ReadError> {
-    let (mut before, mut found) = (Version::END, Vec::new());
+    let (mut found, mut gone) = (Vec::new(), HashMap::new());
+    read_back(journal, agent, |event, at| {
+        if let SnapshotEvent::Dropped { numbers, why } = event {
+            gone.extend(numbers.iter().map(|number| (*number, *why)));
+        }
+        let SnapshotEvent::Taken(taken) = event else { return ControlFlow::Continue(()) };
+        // Read backwards: whatever dropped it has been seen.
+        let dropped = gone.get(&taken.number).copied();
+        found.push(Recorded { taken: taken.clone(), at, dropped });
+        // SH1: nothing is before the first.
+        if taken.number == 1 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    })?;
+    Ok(found)
+}
+
+fn last_restore(journal: &dyn Store, agent: AgentId) -> Result<Option<RestoreEnded>, ReadError> {
+    let mut found = None;
+    read_back(journal, agent, |event, _| {
+        let SnapshotEvent::RestoreEnded(ended) = event else { return ControlFlow::Continue(()) };
+        found = Some(ended.clone());
+        ControlFlow::Break(())
+    })?;
+    Ok(found)
+}
+
+/// Shows what happened to an agent's snapshots, the newest first, until enough was seen.
+fn read_back(
+    journal: &dyn Store,
+    agent: AgentId,
+    mut see: impl FnMut(&SnapshotEvent, Time) -> ControlFlow<()>,
+) -> Result<(), ReadError> {
+    let mut before = Version::END;
     loop {
         let page = journal.read_stream_back(&Entity::Agent(agent), before, PAGE)?;
-        let Some(first) = page.last() else { return Ok(found) };
+        let Some(first) = page.last() else { return Ok(()) };
         before = first.version;
         for record in &page {
             let Ok(event) = record.event.as_ref() else { continue };
             if let Some((_, AgentEvent::Snapshot(event))) = event.of_agent()
-                && let SnapshotEvent::Taken(taken) = &**event
+                && see(event, record.at).is_break()
             {
-                found.push((taken.clone(), record.at));
-                // SH1: nothing is before the first.
-                if taken.number == 1 {
-                    return Ok(found);
-                }
+                return Ok(());
             }
         }
     }

@@ -5,15 +5,17 @@ use std::time::Duration;
 
 use perennial_api::task::{NewTaskStep, TITLE_LIMIT, TaskRequest};
 use perennial_core::authority::Caller;
+use perennial_core::id::TaskId;
 use perennial_core::name::Name;
 use perennial_core::task::{
     Brief, CHECK_LIMIT, CheckSpec, Estimate, Queue, QueueWanted, REFERENCE_BYTES_MAX, ROUNDS_MAX,
-    STEP_BYTES_MAX, Step, TaskCommand, TaskDraft,
+    STEP_BYTES_MAX, Step, TaskCommand, TaskDraft, TaskImport,
 };
 
 use super::answer::ProblemResponse;
-use super::tasks::{body, line, new_id, task_id};
+use super::tasks::{body, line, new_id};
 use super::{Surface, project};
+use crate::checks::{Checks, NoCheck};
 use crate::daemon::showing::problems::task as problems;
 use crate::daemon::surface::checks;
 use crate::{project_file, roles};
@@ -41,23 +43,19 @@ impl Surface {
             let text = line("step", &step.text, STEP_BYTES_MAX)?;
             Ok::<_, ProblemResponse>(Step { text, is_done: step.done })
         };
-        let dependencies = request.depends_on.iter().map(|id| task_id(id));
-        let dependencies = dependencies.collect::<Result<Vec<_>, _>>()?;
-        let mut finished = Vec::new();
+        let (mut dependencies, mut finished) = (Vec::new(), Vec::new());
+        for id in &request.depends_on {
+            dependencies.push(self.task_id(id).await?);
+        }
+        let parent = match &request.parent {
+            Some(id) => Some(self.task_id(id).await?),
+            None => None,
+        };
         for on in &dependencies {
             finished.push(self.known_task(*on).await?.id);
         }
-        let limit_s = request.check_limit_s.unwrap_or(CHECK_LIMIT.as_secs());
-        let limit = Duration::from_secs(limit_s.clamp(1, LIMIT_MOST_S));
-        let check = match (request.check, request.check_command) {
-            (Some(_), argv) if !argv.is_empty() => {
-                let why = "a task has one check: a name or a command";
-                return Err(ProblemResponse(problems::bad("check", why)));
-            }
-            (Some(name), _) => Some(CheckSpec::Named(check_name(&name)?)),
-            (None, argv) if argv.is_empty() => None,
-            (None, argv) => Some(CheckSpec::Command { argv: command(argv)?, limit }),
-        };
+        let (command, limit_s) = (request.check_command, request.check_limit_s);
+        let check = self.check_spec(request.check, (command, limit_s), &project)?;
         let estimate = match (request.estimate_tokens, request.estimate_steps) {
             (Some(tokens), _) => Some(Estimate::Tokens(tokens)),
             (None, steps) => steps.map(Estimate::Steps),
@@ -69,7 +67,7 @@ impl Surface {
             text: text.as_ref().map(|body| body.text.clone()),
             steps: request.steps.into_iter().map(step).collect::<Result<_, _>>()?,
             dependencies,
-            parent: request.parent.as_deref().map(task_id).transpose()?,
+            parent,
             estimate,
             reference: reference
                 .map(|it| line("reference", it, REFERENCE_BYTES_MAX))
@@ -87,6 +85,104 @@ impl Surface {
         };
         let draft = TaskDraft { id: new_id(0), brief, body: text, to, finished };
         Ok(TaskCommand::Add(Box::new(draft)))
+    }
+
+    /// What verifies the task: a name or a command.
+    fn check_spec(
+        &self,
+        name: Option<String>,
+        (argv, limit_s): (Vec<String>, Option<u64>),
+        project: &str,
+    ) -> Result<Option<CheckSpec>, ProblemResponse> {
+        let limit_s = limit_s.unwrap_or(CHECK_LIMIT.as_secs());
+        let limit = Duration::from_secs(limit_s.clamp(1, LIMIT_MOST_S));
+        Ok(match (name, argv) {
+            (Some(_), argv) if !argv.is_empty() => {
+                let why = "a task has one check: a name or a command";
+                return Err(ProblemResponse(problems::bad("check", why)));
+            }
+            (Some(name), _) => Some(CheckSpec::Named(self.known_check(&name, project)?)),
+            (None, argv) if argv.is_empty() => None,
+            (None, argv) => Some(CheckSpec::Command { argv: command(argv)?, limit }),
+        })
+    }
+
+    /// A list of tasks, each of which may be a part of one before it.
+    pub(super) async fn import(
+        &self,
+        caller: Caller,
+        request: TaskRequest,
+    ) -> Result<TaskCommand, ProblemResponse> {
+        let own = match caller {
+            Caller::Agent(id) => Some(self.find(caller, id.to_string()).await?.dir),
+            Caller::Person | Caller::Job | Caller::Viewer | Caller::Ambiguous => None,
+        };
+        let missing = |what: &str| ProblemResponse(problems::missing(what, "import"));
+        let dir = request.dir.or(own).ok_or_else(|| missing("the project's directory"))?;
+        let project = project::of(&checks::directory(&dir)?).to_string_lossy().into_owned();
+        if request.tasks.is_empty() {
+            return Err(missing("the list of tasks"));
+        }
+        let mut tasks: Vec<TaskImport> = Vec::new();
+        for (place, one) in (0..).zip(request.tasks) {
+            // Which of a long list is wrong is what its reader wants to know.
+            let of_task = |problem: ProblemResponse| {
+                ProblemResponse(problems::in_list(&one.title, problem.0))
+            };
+            let title = line("title", &one.title, TITLE_LIMIT).map_err(of_task)?;
+            let mut steps = Vec::new();
+            for step in &one.steps {
+                let text = line("step", &step.text, STEP_BYTES_MAX).map_err(of_task)?;
+                steps.push(Step { text, is_done: step.done });
+            }
+            let parent = match one.part_of {
+                Some(at) => {
+                    let before = tasks.get(at).ok_or_else(|| missing("a task before its parts"))?;
+                    Some(before.id)
+                }
+                None => None,
+            };
+            let brief = plain_brief(title, steps, parent, &project);
+            tasks.push(TaskImport { id: new_id(place), brief, is_done: one.done });
+        }
+        let to = match &request.to {
+            Some(to) => queue(to, &project)?,
+            None => QueueWanted::Nobody,
+        };
+        Ok(TaskCommand::Import { to, tasks })
+    }
+
+    /// A check that somebody declares, trusted or not. Where the project's file has a mistake, it may be there.
+    fn known_check(&self, text: &str, project: &str) -> Result<Name, ProblemResponse> {
+        let name = check_name(text)?;
+        let Ok(all) = Checks::of(&self.checks, &self.home.config, Path::new(project)) else {
+            return Ok(name);
+        };
+        match all.trusted(name.as_str()) {
+            Ok(_) | Err(NoCheck::NotTrusted { .. }) => Ok(name),
+            Err(NoCheck::Unknown) => {
+                Err(ProblemResponse(problems::no_such_check(name.as_str(), &all.names())))
+            }
+        }
+    }
+}
+
+/// A task of which only what it is, is known.
+fn plain_brief(title: String, steps: Vec<Step>, parent: Option<TaskId>, project: &str) -> Brief {
+    Brief {
+        title,
+        text: None,
+        project: project.to_owned(),
+        steps,
+        dependencies: Vec::new(),
+        parent,
+        estimate: None,
+        reference: None,
+        scope: Vec::new(),
+        check: None,
+        rounds_max: ROUNDS_MAX,
+        queue: Queue::Nobody,
+        reopens: None,
     }
 }
 

@@ -6,59 +6,51 @@
 use std::path::Path;
 
 use axum::extract::State;
+use perennial_api::query;
 use perennial_api::task::{
-    TEXT_LIMIT, TITLE_LIMIT, Task as Wire, TaskAction, TaskFilter, TaskList, TaskNote, TaskRequest,
+    NewTaskStep, TEXT_LIMIT, TITLE_LIMIT, Task as Wire, TaskAction, TaskNote, TaskRequest,
+    TaskWords,
 };
 use perennial_core::authority::Caller;
 use perennial_core::command::Command;
 use perennial_core::entity::Entity;
 use perennial_core::event::{Event, What};
-use perennial_core::id::{AgentId, TaskId};
+use perennial_core::id::TaskId;
 use perennial_core::job::JobCommand;
+use perennial_core::message::Sender;
 use perennial_core::reason::Verb;
 use perennial_core::task::{
     BlockedOn, CHECK_LIMIT, CheckSpec, REASON_BYTES_MAX, Resolution, STEP_BYTES_MAX, StepWanted,
     Task, TaskCommand, TaskEvent, TaskState,
 };
-use perennial_store::journal::Version;
-use perennial_store::{Store, TaskQuery, recall_task, text};
+use perennial_core::text::Digest;
+use perennial_core::time::Time;
+use perennial_store::journal::{ReadError, Version};
+use perennial_store::{Store, recall_task, text};
 
-use super::answer::{Answer, ProblemResponse, json};
+use super::answer::{Answer, ProblemResponse};
 use super::extract::{CallerIdentity, Query, Segment};
+use super::form::Form;
 use super::task_draft::queue;
-use super::{Shared, Surface, project};
+use super::{Shared, Surface};
 use crate::checks::{Checks, NoCheck};
 use crate::daemon::driving::driver::FleetView;
 use crate::daemon::showing::problems::task as problems;
 use crate::daemon::showing::task as showing;
-use crate::daemon::surface::checks;
 use crate::daemon::time;
 use crate::project_file;
 
-const LISTED: usize = 50;
-const LISTED_MAX: usize = 1000;
-/// So many notes are shown with a task.
+/// At most this many notes are shown with a task.
 const NOTES: usize = 20;
-
-pub async fn list(
-    State(surface): State<Shared>,
-    CallerIdentity(caller): CallerIdentity,
-    Query(filter): Query<TaskFilter>,
-) -> Answer {
-    json(&surface.tasks(caller, filter).await?)
-}
 
 pub async fn show(
     State(surface): State<Shared>,
     CallerIdentity(caller): CallerIdentity,
     Segment(id): Segment,
+    Query(asked): Query<query::Task>,
 ) -> Answer {
-    json(&surface.show_task(caller, &id).await?)
-}
-
-/// An id of a task.
-pub fn task_id(text: &str) -> Result<TaskId, ProblemResponse> {
-    text.parse().map_err(|_| ProblemResponse(problems::no_such_task(text)))
+    let form = Form::of(asked.vocabulary.as_deref())?;
+    form.task(&surface.show_task(caller, &id).await?)
 }
 
 pub(super) fn line(what: &str, text: &str, most: usize) -> Result<String, ProblemResponse> {
@@ -85,13 +77,14 @@ fn words(what: &str, text: Option<String>) -> Result<String, ProblemResponse> {
 }
 
 pub(super) fn body(text: &str) -> Result<perennial_core::text::TextBody, ProblemResponse> {
-    match !text.trim().is_empty() && text.len() <= TEXT_LIMIT {
-        true => Ok(text::body(text)),
-        false => {
-            let why = format!("it has 1 to {TEXT_LIMIT} bytes");
-            Err(ProblemResponse(problems::bad("text", &why)))
+    let why = match text.len() {
+        bytes if bytes > TEXT_LIMIT => {
+            format!("it has {bytes} bytes, and at most {TEXT_LIMIT} are allowed")
         }
-    }
+        _ if text.trim().is_empty() => "it is empty".to_owned(),
+        _ => return Ok(text::body(text)),
+    };
+    Err(ProblemResponse(problems::bad("text", &why)))
 }
 
 pub(super) fn new_id(place: u128) -> TaskId {
@@ -99,88 +92,6 @@ pub(super) fn new_id(place: u128) -> TaskId {
 }
 
 impl Surface {
-    /// Tasks that fit, those added last first.
-    pub async fn tasks(
-        &self,
-        caller: Caller,
-        filter: TaskFilter,
-    ) -> Result<TaskList, ProblemResponse> {
-        self.authorise(caller, Verb::Task, None).await?;
-        let TaskFilter { dir, state, agent, role, loops, before, limit } = filter;
-        let limit = limit.unwrap_or(LISTED).clamp(1, LISTED_MAX);
-        let project = dir.map(|dir| project::of(Path::new(&dir)).to_string_lossy().into_owned());
-        let agent = match agent {
-            Some(target) => Some(self.find(caller, target).await?.id.parse::<AgentId>()),
-            None => None,
-        };
-        let agent = agent.transpose().map_err(|_| ProblemResponse(problems::no_such_task("")))?;
-        let role = role.as_deref().map(checks::role).transpose()?.map(|role| role.key());
-        let before = before.as_deref().map(task_id).transpose()?;
-        let known = state.as_deref();
-        if let Some(word) = known.filter(|word| *word != "all" && !TaskState::WORDS.contains(word))
-        {
-            return Err(ProblemResponse(problems::bad_state(word, &TaskState::WORDS)));
-        }
-        let is_over = matches!(known, Some("all" | "verified" | "dropped"));
-        let query = TaskQuery {
-            project,
-            state: state.clone().filter(|word| word != "all"),
-            agent,
-            role,
-            before,
-            limit: limit + 1,
-        };
-        let fits = {
-            let query = query.clone();
-            move |task: &Task| {
-                let is_asked = |word: &String| *word == task.state.word();
-                (is_over || !task.is_over())
-                    && query.state.as_ref().is_none_or(is_asked)
-                    && query.project.as_ref().is_none_or(|project| *project == task.brief.project)
-                    && query.agent.is_none_or(|agent| task.assignee() == Some(agent))
-                    && query.role.as_ref().is_none_or(|it| task.queue.role().as_ref() == Some(it))
-                    && query.before.is_none_or(|before| task.id < before)
-                    && (!loops || task.open_loop.is_some() && !task.is_over())
-            }
-        };
-        let look = move |view: &FleetView<'_>| {
-            let fleet = view.supervisor.fleet();
-            let mut all: Vec<&Task> = fleet.tasks().iter().filter(|task| fits(task)).collect();
-            all.sort_by_key(|task| std::cmp::Reverse(task.id));
-            all.truncate(limit + 1);
-            all.into_iter().cloned().collect::<Vec<Task>>()
-        };
-        let mut found = self.driver.look(look).await?;
-        if is_over && !loops {
-            let read = move |journal: &dyn Store| {
-                let rows = journal.tasks(&query)?;
-                let over =
-                    rows.iter().filter(|row| row.state == "verified" || row.state == "dropped");
-                let recalled = over.map(|row| recall_task(journal, row.task));
-                recalled.filter_map(Result::transpose).collect::<Result<Vec<Task>, _>>()
-            };
-            let known: Vec<TaskId> = found.iter().map(|task| task.id).collect();
-            let over = self.read(read).await?;
-            found.extend(over.into_iter().filter(|task| !known.contains(&task.id)));
-            found.sort_by_key(|task| std::cmp::Reverse(task.id));
-        }
-        let has_older = found.len() > limit;
-        found.truncate(limit);
-        Ok(TaskList { has_older, tasks: self.shown_tasks(caller, found).await? })
-    }
-
-    async fn shown_tasks(
-        &self,
-        caller: Caller,
-        tasks: Vec<Task>,
-    ) -> Result<Vec<Wire>, ProblemResponse> {
-        let look = move |view: &FleetView<'_>| {
-            let fleet = view.supervisor.fleet();
-            tasks.iter().map(|task| showing::task(fleet, task, caller)).collect()
-        };
-        Ok(self.driver.look(look).await?)
-    }
-
     /// A task, in memory or recalled.
     pub(super) async fn known_task(&self, id: TaskId) -> Result<Task, ProblemResponse> {
         let look = move |view: &FleetView<'_>| view.supervisor.fleet().tasks().get(id).cloned();
@@ -194,43 +105,42 @@ impl Surface {
     /// One task with its text and its newest notes.
     pub async fn show_task(&self, caller: Caller, id: &str) -> Result<Wire, ProblemResponse> {
         self.authorise(caller, Verb::Task, None).await?;
-        let id = task_id(id)?;
+        let id = self.task_id(id).await?;
         let task = self.known_task(id).await?;
         let digest = task.brief.text.as_ref().map(|text| text.digest);
-        let read = move |journal: &dyn Store| {
-            let text = digest.map(|digest| journal.text(digest)).transpose()?.flatten();
-            let (mut notes, mut after) = (Vec::new(), Version(0));
-            loop {
-                let records = journal.read_stream(&Entity::Task(id), after, 1000)?;
-                let Some(last) = records.last() else { break };
-                after = last.version;
-                for record in records {
-                    if let Ok(Event { at, what: What::Task(_, TaskEvent::Noted { by, text }) }) =
-                        record.event
-                    {
-                        notes.push((at, by, text.digest));
-                    }
-                }
-            }
-            let newest = notes.split_off(notes.len().saturating_sub(NOTES));
-            let mut told = Vec::new();
-            for (at, by, digest) in newest {
-                told.push((at, by, journal.text(digest)?.unwrap_or_default()));
-            }
-            Ok((text, told))
-        };
-        let (text, notes) = self.read(read).await?;
+        let (text, told) = self.read(move |journal| told(journal, id, digest)).await?;
         let look = move |view: &FleetView<'_>| {
             let fleet = view.supervisor.fleet();
+            let Told { notes, words } = told;
             let last_notes = notes.into_iter().map(|(at, by, text)| TaskNote {
                 by: showing::sender(fleet, by),
                 at: time::rfc3339(at),
                 text,
             });
-            let last_notes = last_notes.collect();
-            Wire { text, last_notes, ..showing::task(fleet, &task, caller) }
+            let last_words = words.into_iter().map(|(at, by, change, text)| TaskWords {
+                by: showing::sender(fleet, by),
+                at: time::rfc3339(at),
+                change: change.to_owned(),
+                text,
+            });
+            let (last_notes, last_words) = (last_notes.collect(), last_words.collect());
+            Wire { text, last_notes, last_words, ..showing::task(fleet, &task, caller) }
         };
-        Ok(self.driver.look(look).await?)
+        let mut shown = self.driver.look(look).await?;
+        self.say_why_unchecked(&mut shown, id).await?;
+        Ok(shown)
+    }
+
+    /// Adds to the reason of a task that is not over why its check would not be run, if it would not.
+    async fn say_why_unchecked(&self, shown: &mut Wire, id: TaskId) -> Result<(), ProblemResponse> {
+        let is_over = matches!(shown.state.as_str(), "verified" | "dropped" | "split");
+        if !is_over
+            && shown.check.is_some()
+            && let Resolution::NotRunnable(why) = self.resolved(id).await?
+        {
+            shown.reason.push_str(&format!("; its check can't be run ({why})"));
+        }
+        Ok(())
     }
 
     /// Does something with a task; what it was about, once that is durable.
@@ -242,6 +152,7 @@ impl Surface {
         self.authorise(caller, Verb::Task, None).await?;
         let command = match request.action {
             TaskAction::Add => self.draft(caller, request).await?,
+            TaskAction::Import => self.import(caller, request).await?,
             TaskAction::Take
             | TaskAction::Assign
             | TaskAction::Note
@@ -252,10 +163,11 @@ impl Surface {
             | TaskAction::Reject
             | TaskAction::Split
             | TaskAction::Reopen
-            | TaskAction::Drop => self.change(caller, request).await?,
+            | TaskAction::Drop => self.change(request).await?,
         };
         let parts = match &command {
             TaskCommand::Split { into, .. } => into.iter().map(|(id, _)| *id).collect(),
+            TaskCommand::Import { tasks, .. } => tasks.iter().skip(1).map(|one| one.id).collect(),
             TaskCommand::Add(_)
             | TaskCommand::Take { .. }
             | TaskCommand::Assign { .. }
@@ -267,16 +179,7 @@ impl Surface {
             | TaskCommand::Reopen { .. }
             | TaskCommand::Drop { .. } => Vec::new(),
         };
-        let asked = command.task();
-        let about = self.command(caller, Command::Task(Box::new(command))).await;
-        let about = match about {
-            // One that has left memory is over; one that never was is not.
-            Err(ProblemResponse(problem)) if problem.kind == "no-such-task" => {
-                self.known_task(asked).await?;
-                return Err(ProblemResponse(problems::over(asked)));
-            }
-            about => about?,
-        };
+        let about = self.command(caller, Command::Task(Box::new(command))).await?;
         let first = about.iter().find_map(|entity| match entity {
             Entity::Task(id) => Some(*id),
             Entity::Node(_)
@@ -294,20 +197,19 @@ impl Surface {
         for id in first.into_iter().chain(parts) {
             tasks.push(self.known_task(id).await?);
         }
-        self.shown_tasks(caller, tasks).await
+        let mut shown = self.shown_tasks(caller, tasks).await?;
+        if let (Some(id), [one]) = (first, &mut shown[..]) {
+            self.say_why_unchecked(one, id).await?;
+        }
+        Ok(shown)
     }
 
-    async fn change(
-        &self,
-        caller: Caller,
-        request: TaskRequest,
-    ) -> Result<TaskCommand, ProblemResponse> {
+    async fn change(&self, request: TaskRequest) -> Result<TaskCommand, ProblemResponse> {
         let missing = |what: &str, action| ProblemResponse(problems::missing(what, action));
         let id = request.id.as_deref().ok_or_else(|| missing("the task's id", "ACTION"))?;
-        let task = task_id(id)?;
-        let spent = self.spent(caller).await?;
+        let task = self.task_id(id).await?;
         Ok(match request.action {
-            TaskAction::Take => TaskCommand::Take { task, spent },
+            TaskAction::Take => TaskCommand::Take { task },
             TaskAction::Assign => {
                 let to = request.to.ok_or_else(|| missing("to whom", "assign"))?;
                 let project = self.known_task(task).await?.brief.project;
@@ -330,36 +232,56 @@ impl Surface {
             TaskAction::Done => {
                 let check = self.resolved(task).await?;
                 let reason = words("summary", request.text)?;
-                TaskCommand::Done { task, reason, check, spent }
+                TaskCommand::Done { task, reason, check }
             }
             action @ (TaskAction::Verify | TaskAction::Reject) => {
                 let is_done = action == TaskAction::Verify;
-                TaskCommand::Verify { task, is_done, reason: words("reason", request.text)? }
+                let note =
+                    request.text.as_deref().filter(|text| is_done && !text.trim().is_empty());
+                let note = note.map(body).transpose()?;
+                let reason = words("reason", request.text)?;
+                TaskCommand::Verify { task, is_done, reason, note }
             }
             TaskAction::Split => {
-                let titles = (0..).zip(&request.steps);
-                let part = |(place, step): (u128, &perennial_api::task::NewTaskStep)| {
-                    Ok::<_, ProblemResponse>((
-                        new_id(place),
-                        line("title", &step.text, TITLE_LIMIT)?,
-                    ))
-                };
-                let into = titles.map(part).collect::<Result<Vec<_>, _>>()?;
+                let into = parts(&request.steps)?;
                 TaskCommand::Split { task, into }
             }
             TaskAction::Reopen => {
                 let known = self.known_task(task).await?;
+                let note = request.text.as_deref().filter(|text| !text.trim().is_empty());
                 TaskCommand::Reopen {
                     task,
+                    note: note.map(body).transpose()?,
                     reason: words("reason", request.text)?,
                     recalled: Some(Box::new(known)),
                     successor: new_id(0),
                 }
             }
-            TaskAction::Drop | TaskAction::Add => {
-                TaskCommand::Drop { task, reason: words("reason", request.text)? }
+            TaskAction::Drop => {
+                let (reason, verified) =
+                    (words("reason", request.text)?, self.verified_beside(task).await?);
+                TaskCommand::Drop { task, reason, verified }
             }
+            TaskAction::Add | TaskAction::Import => panic!("{:?} changes no task", request.action),
         })
+    }
+
+    /// Which parts of the whole that a task is a part of are verified and have left memory.
+    async fn verified_beside(&self, id: TaskId) -> Result<Vec<TaskId>, ProblemResponse> {
+        let left = self.driver.look(move |view| {
+            let tasks = view.supervisor.fleet().tasks();
+            let whole = tasks.get(id).and_then(|task| tasks.get(task.brief.parent?));
+            let parts = whole.into_iter().flat_map(|whole| whole.parts.iter().copied());
+            parts.filter(|part| tasks.get(*part).is_none()).collect::<Vec<TaskId>>()
+        });
+        let left = left.await?;
+        let recalled = move |journal: &dyn Store| {
+            let parts = left.into_iter().map(|part| recall_task(journal, part));
+            parts.collect::<Result<Vec<Option<Task>>, _>>()
+        };
+        let is_verified = |part: &Task| matches!(part.state, TaskState::Verified(_));
+        let parts = self.read(recalled).await?.into_iter().flatten();
+        Ok(parts.filter(is_verified).map(|part| part.id).collect())
     }
 
     /// How the check of a task would be run now.
@@ -397,16 +319,51 @@ impl Surface {
         };
         Ok(Resolution::Run(JobCommand { argv, dir, limit }))
     }
+}
 
-    /// What the calling agent has spent in all, where somebody counted.
-    async fn spent(&self, caller: Caller) -> Result<Option<u64>, ProblemResponse> {
-        let Caller::Agent(id) = caller else { return Ok(None) };
-        let look = move |view: &FleetView<'_>| {
-            let used = view.spending.of(id)?.tokens;
-            Some(used.input + used.output + used.cache_read + used.cache_write)
-        };
-        Ok(self.driver.look(look).await?)
+/// The parts that a task is split into, each with an id of its own.
+fn parts(titles: &[NewTaskStep]) -> Result<Vec<(TaskId, String)>, ProblemResponse> {
+    let part = |(place, step): (u128, &NewTaskStep)| {
+        Ok((new_id(place), line("title", &step.text, TITLE_LIMIT)?))
+    };
+    (0..).zip(titles).map(part).collect()
+}
+
+/// What was written to a task, and said of it when its state changed; the newest of each.
+#[derive(Default)]
+struct Told {
+    notes: Vec<(Time, Sender, String)>,
+    words: Vec<(Time, Sender, &'static str, String)>,
+}
+
+/// The text of a task, and what is told of it by its own records.
+fn told(
+    journal: &dyn Store,
+    id: TaskId,
+    digest: Option<Digest>,
+) -> Result<(Option<String>, Told), ReadError> {
+    let text = digest.map(|digest| journal.text(digest)).transpose()?.flatten();
+    let (mut notes, mut words, mut after) = (Vec::new(), Vec::new(), Version(0));
+    loop {
+        let records = journal.read_stream(&Entity::Task(id), after, 1000)?;
+        let Some(last) = records.last() else { break };
+        after = last.version;
+        for record in records {
+            let Ok(Event { at, what: What::Task(_, event) }) = record.event else { continue };
+            if let TaskEvent::Noted { by, text } = &event {
+                notes.push((at, *by, text.digest));
+            }
+            let said = showing::said(&event).filter(|(_, _, text)| !text.trim().is_empty());
+            words.extend(said.map(|(by, change, text)| (at, by, change, text.to_owned())));
+        }
     }
+    let newest = notes.split_off(notes.len().saturating_sub(NOTES));
+    let words = words.split_off(words.len().saturating_sub(NOTES));
+    let mut told = Told { notes: Vec::new(), words };
+    for (at, by, digest) in newest {
+        told.notes.push((at, by, journal.text(digest)?.unwrap_or_default()));
+    }
+    Ok((text, told))
 }
 
 fn step_wanted(

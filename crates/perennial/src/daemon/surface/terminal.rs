@@ -27,7 +27,7 @@ use super::{Shared, Surface, prune};
 use crate::daemon::driving::driver::{Closing, chain};
 use crate::daemon::showing::{problems, screen};
 
-/// One answer of `logs` has at most so many bytes.
+/// One answer of `logs` has at most this many bytes.
 const LONGEST_LOG: usize = 16 << 20;
 
 pub async fn ticket(

@@ -29,6 +29,22 @@ pub fn of_role(own: AgentId, asked: tool::Role) -> Result<Order, ProblemResponse
     })
 }
 
+/// What an agent wants of its own session, or of another's, and what it is told when that is recorded.
+pub fn of_handoff(own: AgentId, asked: tool::Handoff) -> (Order, &'static str) {
+    let tool::Handoff { target, subject, notes, finish, session } = asked;
+    let told = match (&target, finish) {
+        (None, _) => {
+            "this session ends with your turn, and your next one goes on: save what it needs with the tool `checkpoint` if \
+             you have not, then end your turn now"
+        }
+        (Some(_), false) => "it was asked to save its work; its next session follows",
+        (Some(_), true) => "its session ends now; its next one follows",
+    };
+    let target = target.unwrap_or_else(|| own.to_string());
+    let asked = request::Handoff { subject, notes, deadline_s: None, finish, session };
+    (Order::Handoff(target, asked), told)
+}
+
 /// The child that an agent wants, like itself where nothing else is said.
 pub fn of_child(own: wire::Agent, asked: tool::Spawn) -> request::Spawn {
     let tool::Spawn { name, prompt, harness, model, permission_mode, dir, role } = asked;

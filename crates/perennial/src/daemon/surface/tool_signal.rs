@@ -14,7 +14,7 @@ use super::mcp::OTHERS_WORDS;
 use super::orders::Order;
 use crate::daemon::showing::{problems, signal as showing};
 
-/// An agent gets so many of the newest at once: a model's context is dear.
+/// An agent gets this many of the newest at once: a model's context is dear.
 const LISTED: usize = 10;
 
 /// What the tool asks for.

@@ -14,7 +14,7 @@ use super::mcp::{LONGEST_SHOWN, OTHERS_WORDS};
 use crate::daemon::driving::driver::FleetView;
 use crate::daemon::showing::problems;
 
-/// So many tasks are listed at once …
+/// At most this many tasks are listed at once …
 const LISTED: usize = 30;
 /// … and what a title, a step and a reason may take.
 const LINE_BYTES: usize = 300;

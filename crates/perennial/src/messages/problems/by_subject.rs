@@ -3,8 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use perennial_api::Problem;
+use perennial_core::checkpoint::{SaidFault, SaidField};
+use perennial_core::reason::Verb;
 use perennial_core::refusal::Refusal;
 use perennial_core::signal::{PayloadFault, SignalKind};
+use perennial_core::snapshot::{RestoreEnded, RestoreOutcome};
 use perennial_core::vocabulary::Vocabulary;
 use perennial_engine::git::{GitError, Unsupported};
 
@@ -31,28 +34,72 @@ pub fn of_mail() -> Vec<Problem> {
     ]
 }
 
+pub fn of_handoffs() -> Vec<Problem> {
+    vec![
+        daemon::handoff::bare_command("bob", Verb::Handoff),
+        daemon::handoff::none("bob"),
+        daemon::handoff::long_subject(300),
+        daemon::handoff::long_notes(5000),
+        daemon::handoff::bad_deadline(0),
+    ]
+}
+
 pub fn of_snapshots() -> Vec<Problem> {
     let path = || PathBuf::from("/work/web");
+    let failed = Some("/work/web/b.txt: no space left on device".to_owned());
+    let listed = vec!["b.txt".to_owned(), "c.txt".to_owned()];
+    let nothing = RestoreOutcome { failed: failed.clone(), ..RestoreOutcome::default() };
+    let outcome = RestoreOutcome {
+        written: 12,
+        removed: 1,
+        left: 2,
+        failed,
+        listed,
+        ..RestoreOutcome::default()
+    };
+    let stopped = RestoreEnded { restore: 1, number: 3, present: 4, outcome };
     let of = |error: &GitError| daemon::snapshots::failed("no snapshot was taken", error);
     let object = perennial_engine::git::object::ObjectId([0; 20]);
     let in_the_way = (1..=7).map(|number| format!("build/{number}.o")).collect();
     vec![
         daemon::snapshots::session_in_tree("bob"),
+        daemon::snapshots::restore_in_tree("bob"),
+        daemon::snapshots::dropped("bob", 2),
+        daemon::snapshots::restore_stopped("bob", &stopped),
+        daemon::snapshots::restore_stopped(
+            "bob",
+            &RestoreEnded { outcome: nothing, ..stopped.clone() },
+        ),
         daemon::snapshots::no_snapshots("bob"),
         daemon::snapshots::no_such_snapshot("bob", 9, 3),
         daemon::snapshots::another_work_tree("bob", "/work/web", "/work/api"),
         daemon::snapshots::relative_directory("then"),
         daemon::snapshots::index_elsewhere(),
         crate::cli::problems::unusable_directory("th\u{fffd}n"),
+        crate::cli::problems::no_such_directory(&path(), &std::io::Error::from_raw_os_error(2)),
         of(&GitError::NotARepository(path())),
         of(&GitError::Unsupported(Unsupported::Sha256)),
         of(&GitError::InTheWay(in_the_way)),
         of(&GitError::Locked(path().join(".git/index.lock"))),
+        of(&GitError::Replaced(path())),
         of(&GitError::NotEmpty(path())),
         of(&GitError::TooManyFiles(2_000_000)),
         of(&GitError::NoIndex(object)),
         of(&GitError::damaged(&path().join(".git/index"), "its checksum is wrong")),
         of(&GitError::Missing(object)),
+    ]
+}
+
+pub fn of_checkpoints() -> Vec<Problem> {
+    let field = SaidField::Summary;
+    vec![
+        daemon::checkpoints::fault(SaidFault::Blank { field }),
+        daemon::checkpoints::fault(SaidFault::TooLong { field, bytes: 2001, most: 2000 }),
+        daemon::checkpoints::fault(SaidFault::TooMany { field: SaidField::Questions, count: 11 }),
+        daemon::checkpoints::fault(SaidFault::TooLarge { bytes: 9000 }),
+        daemon::checkpoints::outdated("bob"),
+        daemon::checkpoints::none("bob"),
+        daemon::checkpoints::no_such("bob", 9, 3),
     ]
 }
 
@@ -81,6 +128,7 @@ pub fn of_signals() -> Vec<Problem> {
         daemon::signal::bad_step("bob"),
         daemon::signal::no_parent(),
         daemon::signal::escalation_too_long(200, 150),
+        daemon::signal::escalation_subject(),
         daemon::signal::no_such_escalation("esc_1"),
         daemon::signal::bad_situation("two words"),
         daemon::signal::many_situations(9),
@@ -164,6 +212,11 @@ pub fn of_the_record() -> Vec<Problem> {
     vec![
         daemon::bad_vocabulary("latin"),
         daemon::not_a_state_of(Vocabulary::Tavern, "tired"),
+        daemon::task::not_a_state_of(Vocabulary::S3, "taken"),
+        daemon::task::no_such_check("unti", &["lint", "unit"]),
+        daemon::task::no_such_check("unit", &[]),
+        daemon::task::in_list("port the lexer", daemon::task::bad("title", "it is one line")),
+        daemon::task::ambiguous_id("mct2xk8e", &["msg_1".to_owned(), "msg_2".to_owned()]),
         daemon::graph_unread("the file of the entity graph failed"),
         daemon::long_graph_word(4096),
         daemon::bad_session_id("bob"),

@@ -12,7 +12,7 @@ use crate::cli::commands::mail;
 use crate::cli::context::Context;
 use crate::cli::failure::{Failure, VerbResult};
 use crate::cli::number::within;
-use crate::cli::render::document::{Document, documents};
+use crate::cli::render::document::{Document, documents, of_agents};
 use crate::cli::render::roster::{in_cemetery, roster};
 use crate::cli::vocabulary::{Words, state_words};
 
@@ -90,7 +90,7 @@ pub fn run(args: &Args, context: &Context) -> VerbResult {
         let agents: Vec<Document> = answer.read()?;
         let drawn = match agents.is_empty() {
             true => "no matching agents\n".to_owned(),
-            false => context.draw(|canvas| documents(&agents, vocabulary, canvas)),
+            false => context.draw(|canvas| documents(&agents, &of_agents(vocabulary), canvas)),
         };
         context.print_long(&drawn)?;
         return Ok(ExitCode::Done);

@@ -1,14 +1,17 @@
 //! `task import`, `task export`: tasks from Markdown check lists, and as such.
 
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
-use perennial_api::task::{NewTaskStep, Task, TaskAction, TaskList, TaskRequest, TaskStep};
+use perennial_api::task::{
+    NewTask, NewTaskStep, Task, TaskAction, TaskList, TaskRequest, TaskStep,
+};
 use perennial_api::{ExitCode, client};
 
 use crate::cli::checklist::{self, Item};
 use crate::cli::context::Context;
 use crate::cli::failure::{Failure, VerbResult};
-use crate::cli::launch::directory;
+use crate::cli::launch::existing_directory;
 use crate::cli::problems;
 use crate::cli::render::task;
 use crate::cli::text_source;
@@ -24,11 +27,11 @@ Examples: perennial task import TODO
           perennial task import - --to role:crew < TODO
 
 Each top-level item is a task. Nested items are its steps; a nested item with items of its own is a task that is a part of \
-it. What is checked counts as verified by you.")]
+it. What is checked counts as verified by you. All of them are added, or none; at most 1,000 at once.")]
 pub struct ImportArgs {
     /// The file, or - for standard input
     file: PathBuf,
-    /// An agent, role:NAME or nobody
+    /// An agent, role:NAME or nobody [default: nobody]
     #[arg(long, value_name = "WHO")]
     to: Option<String>,
     /// A directory of the project [default: the current one]
@@ -67,55 +70,35 @@ pub fn import(args: &ImportArgs, context: &Context) -> VerbResult {
     if items.is_empty() {
         return Err(Failure::from(problems::task::nothing_to_import()));
     }
-    let dir = directory(args.dir.as_deref())?;
-    let mut added = Vec::new();
-    for item in &items {
-        add(item, None, (args.to.as_deref(), &dir), &mut added, context)?;
+    let passed_over = checklist::without_box(&text);
+    if passed_over > 0 && !context.json {
+        eprintln!("note: {passed_over} items of lists have no box ([ ]) and are not imported");
     }
-    match context.json {
-        true => context.print_json(&serde_json::to_vec(&added).unwrap_or_default())?,
-        false => context.print(&added.iter().map(task::changed).collect::<String>())?,
-    }
+    let dir = existing_directory(args.dir.as_deref())?;
+    let mut tasks = Vec::new();
+    items.iter().for_each(|item| listed(item, None, &mut tasks));
+    let (action, to, dir) = (TaskAction::Import, args.to.clone(), Some(dir));
+    let request = TaskRequest { action, to, dir, tasks, ..TaskRequest::default() };
+    let answer = context.client.post(&client::path(&["tasks"], &[]), &request)?;
+    context.show(&answer, |tasks: &Vec<Task>| tasks.iter().map(task::changed).collect())?;
     Ok(ExitCode::Done)
 }
 
-/// Adds a task with its parts; what is checked is verified after them.
-fn add(
-    item: &Item,
-    parent: Option<&str>,
-    (to, dir): (Option<&str>, &str),
-    added: &mut Vec<Task>,
-    context: &Context,
-) -> Result<(), Failure> {
+/// A task, then its parts: each names the one that it is a part of.
+fn listed(item: &Item, part_of: Option<usize>, tasks: &mut Vec<NewTask>) {
     let step = |(text, done): &(String, bool)| NewTaskStep { text: text.clone(), done: *done };
-    let request = TaskRequest {
-        action: TaskAction::Add,
-        title: Some(item.title.clone()),
+    let place = tasks.len();
+    tasks.push(NewTask {
+        title: item.title.clone(),
         steps: item.steps.iter().map(step).collect(),
-        to: to.filter(|_| !item.done).map(str::to_owned),
-        dir: Some(dir.to_owned()),
-        parent: parent.map(str::to_owned),
-        ..TaskRequest::default()
-    };
-    let path = client::path(&["tasks"], &[]);
-    let tasks: Vec<Task> = context.client.post(&path, &request)?.read()?;
-    let Some(task) = tasks.into_iter().next() else { return Ok(()) };
-    let (place, id) = (added.len(), task.id.clone());
-    added.push(task);
-    for part in &item.parts {
-        add(part, Some(&id), (to, dir), added, context)?;
-    }
-    if item.done {
-        let action = TaskAction::Verify;
-        let request = TaskRequest { action, id: Some(id), ..TaskRequest::default() };
-        let tasks: Vec<Task> = context.client.post(&path, &request)?.read()?;
-        tasks.into_iter().take(1).for_each(|task| added[place] = task);
-    }
-    Ok(())
+        done: item.done,
+        part_of,
+    });
+    item.parts.iter().for_each(|part| listed(part, Some(place), tasks));
 }
 
 pub fn export(args: &ExportArgs, context: &Context) -> VerbResult {
-    let dir = directory(args.dir.as_deref())?;
+    let dir = existing_directory(args.dir.as_deref())?;
     let mut all: Vec<Task> = Vec::new();
     loop {
         let before = all.last().map(|task| task.id.clone());
@@ -143,11 +126,16 @@ pub fn export(args: &ExportArgs, context: &Context) -> VerbResult {
         let steps = task.steps.iter().map(step).collect();
         (task.id.clone(), Item { title, done, steps, parts: Vec::new() })
     };
-    let is_known = |id: &String| all.iter().any(|task| task.id == *id);
+    let ids: HashSet<&str> = all.iter().map(|task| task.id.as_str()).collect();
+    let is_known = |id: &String| ids.contains(id.as_str());
     let is_top = |task: &&Task| !task.parent.as_ref().is_some_and(is_known);
     let top: Vec<(String, Item)> = all.iter().filter(is_top).map(item).collect();
+    let mut below: HashMap<&str, Vec<&Task>> = HashMap::new();
+    for task in &all {
+        below.entry(task.parent.as_deref().unwrap_or_default()).or_default().push(task);
+    }
     let parts =
-        |id: &str| all.iter().filter(|task| task.parent.as_deref() == Some(id)).map(item).collect();
+        |id: &str| below.get(id).into_iter().flatten().map(|task| item(task)).collect::<Vec<_>>();
     context.print(&checklist::written(&top, &parts))?;
     Ok(ExitCode::Done)
 }

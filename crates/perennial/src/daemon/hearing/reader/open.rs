@@ -10,6 +10,7 @@ use perennial_core::conversation::{ConversationId, Followed};
 use perennial_core::fact::{Fact, Origin, Seen};
 use perennial_core::hearing::{READ_AGAIN_AFTER, READ_LEFT_FOR};
 use perennial_core::id::SessionNumber;
+use perennial_core::work::{Findings, RuleBook};
 use perennial_engine::harness::Dialect;
 use perennial_engine::host::monotonic::Moment;
 use perennial_engine::transcript::account::{Account, ConversationNumber, Figures};
@@ -19,6 +20,7 @@ use perennial_engine::transcript::line_reader::ContextUse;
 use perennial_engine::transcript::prices::Prices;
 use perennial_engine::transcript::step::{Content, Excerpt, Step};
 use perennial_engine::transcript::tail::Buffer;
+use perennial_engine::work::{Shown, WorkReader};
 
 use super::Look;
 use crate::daemon::driving::harness::Harnesses;
@@ -55,6 +57,9 @@ pub struct Open {
     seen_open: Option<(SessionNumber, ConversationId)>,
     /// When somebody first looked for that, in this session.
     sought_since: Option<(SessionNumber, Moment)>,
+    /// What the session's steps show of its work, and how many of them were told.
+    work: WorkReader,
+    told_steps: u64,
 }
 
 /// A conversation that the session has left; what it counts is counted with the current one.
@@ -80,7 +85,8 @@ pub struct InWindow {
 }
 
 impl Open {
-    pub fn new(look: Look) -> Open {
+    pub fn new(look: Look, rules: &RuleBook) -> Open {
+        let work = work(&look, rules);
         let (current, account, counted) = (None, None, Vec::new());
         let (model, said, heard, due) = (String::new(), 0, Moment::ZERO, None);
         let (silent_look, seen_open, sought_since) = (Moment::ZERO, None, None);
@@ -99,13 +105,23 @@ impl Open {
             whole: Vec::new(),
             seen_open,
             sought_since,
+            work,
+            told_steps: 0,
         }
     }
 
     /// Follows what the look is at from here on; what was counted stays counted. The conversation
     /// that is left is read on for a while: its harness writes late.
-    pub fn follow(&mut self, look: Look, now: Moment) {
-        if self.look.conversation != look.conversation {
+    pub fn follow(&mut self, look: Look, rules: &RuleBook, now: Moment) {
+        // What a person had the session forget is no work of the conversation that it is in now.
+        let is_other = self.look.conversation != look.conversation;
+        let is_same_session = self.look.number == look.number;
+        if !is_same_session || is_other {
+            // Of a session that goes on, that nothing is known any more is news.
+            let told_steps = if is_same_session { u64::MAX } else { 0 };
+            (self.work, self.told_steps) = (work(&look, rules), told_steps);
+        }
+        if is_other {
             if let Some(mut conversation) = self.current.take() {
                 let mut account = Account::new(Prices::built_in());
                 conversation.exchange_account(&mut account);
@@ -177,6 +193,21 @@ impl Open {
         self.current.as_ref().map(Conversation::path)
     }
 
+    /// Whether steps of the session were read since this was last asked.
+    pub fn has_worked(&mut self) -> bool {
+        let steps = self.work.steps();
+        std::mem::replace(&mut self.told_steps, steps) != steps
+    }
+
+    pub fn findings(&self) -> &Findings {
+        self.work.findings()
+    }
+
+    /// How many bytes and steps of the current conversation were read.
+    pub fn read_so_far(&self) -> Option<(u64, u64)> {
+        Some((self.current.as_ref()?.bytes_read(), self.work.steps()))
+    }
+
     pub fn figures(&self) -> Option<Figures> {
         self.current.as_ref().map(|conversation| conversation.account().total())
     }
@@ -198,14 +229,17 @@ impl Open {
         }
         let id = self.look.conversation.clone();
         if let Some(mut conversation) = self.current.take() {
-            let Open { model, said, .. } = self;
-            read(&id, &mut conversation, buffer, &mut told, |step| {
+            let Open { model, said, work, .. } = self;
+            read(&id, (&mut conversation, work), buffer, &mut told, |step| {
                 *said = said_after(*said, step);
                 if let (Content::Usage(usage), false) = (&step.content, step.is_subagent) {
                     model.clone_from(&usage.model);
                 }
             });
             self.current = Some(conversation);
+        }
+        if !self.look.is_in_turn {
+            told.extend(self.work.turn_over().map(|shown| worked(shown, &id)));
         }
         told.push(Fact::new(Origin::Transcript, Seen::CaughtUp).within(Some(id)));
         told
@@ -253,7 +287,7 @@ impl Open {
             None => self.account.get_or_insert_with(|| Account::new(Prices::built_in())),
         };
         left.conversation.exchange_account(account);
-        read(&left.id, &mut left.conversation, buffer, told, |_| {});
+        read(&left.id, (&mut left.conversation, &mut self.work), buffer, told, |_| {});
         left.conversation.exchange_account(account);
         self.left = Some(left);
     }
@@ -270,7 +304,7 @@ impl Open {
             }
             let Some(found) = find(&id) else { continue };
             let mut conversation = self.counted(&id, found);
-            read(&id, &mut conversation, buffer, told, |_| {});
+            read(&id, (&mut conversation, &mut self.work), buffer, told, |_| {});
             self.account = Some(conversation.into_account());
         }
     }
@@ -288,10 +322,20 @@ impl Open {
     }
 }
 
+fn worked(shown: Shown, id: &ConversationId) -> Fact {
+    let fact = Fact::new(Origin::Transcript, Seen::Worked(shown.indicator));
+    fact.at(shown.at).within(Some(id.clone()))
+}
+
+/// The fold of a session that begins.
+fn work(look: &Look, rules: &RuleBook) -> WorkReader {
+    WorkReader::new(rules.rules(look.role.as_deref(), &look.harness), look.began_at)
+}
+
 /// Reads what is new in one conversation, as facts.
 fn read(
     id: &ConversationId,
-    conversation: &mut Conversation,
+    (conversation, work): (&mut Conversation, &mut WorkReader),
     buffer: &mut Buffer,
     told: &mut Vec<Fact>,
     mut each: impl FnMut(&Step),
@@ -300,6 +344,10 @@ fn read(
     let updated = conversation.update(buffer, |step| {
         let fact = facts::fact(step).map(|fact| Fact { is_old, ..fact });
         told.extend(fact.map(|fact| fact.within(Some(id.clone()))));
+        let symptom = facts::symptom(step).map(|fact| Fact { is_old, ..fact });
+        told.extend(symptom.map(|fact| fact.within(Some(id.clone()))));
+        let shown = work.take(step).into_iter();
+        told.extend(shown.map(|shown| Fact { is_old, ..worked(shown, id) }));
         each(step);
     });
     if let Err(error) = updated {
@@ -330,127 +378,4 @@ fn said_after(said: u64, step: &Step) -> u64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use perennial_core::id::AgentId;
-    use perennial_engine::harness::vendors::DIALECTS;
-
-    fn step(content: Content) -> Step {
-        Step { id: None, parent: None, time: None, is_subagent: false, content }
-    }
-
-    #[test]
-    fn what_was_said_is_counted_and_a_subagents_words_are_not() {
-        let said = said_after(0, &step(Content::Prompt(Excerpt::of(&"x".repeat(400)))));
-        assert_eq!(said, 100);
-        let (call, tool) = ("a".to_owned(), "Bash".to_owned());
-        let called = Content::ToolCall { call, tool, arguments: Excerpt::of("{}") };
-        assert!(said_after(said, &step(called)) > said + 99);
-        let aside = Step { is_subagent: true, ..step(Content::Text(Excerpt::of("long enough"))) };
-        assert_eq!(said_after(said, &aside), said);
-    }
-
-    fn look(number: SessionNumber, conversation: &str, earlier: &[&str]) -> Look {
-        let id = |name: &str| name.parse::<ConversationId>().unwrap();
-        Look {
-            agent: AgentId(1),
-            number,
-            process: None,
-            harness: "claude".to_owned(),
-            conversation: id(conversation),
-            is_in_turn: false,
-            earlier: earlier.iter().map(|name| id(name)).collect(),
-        }
-    }
-
-    fn answer(message: &str, uuid: u32) -> String {
-        format!(
-            r#"{{"type":"assistant","uuid":"{uuid}","timestamp":"2026-11-16T08:00:0{uuid}.000Z","message":{{"id":"{message}","model":"claude-opus-5-5","content":[],"usage":{{"input_tokens":10,"output_tokens":1}}}}}}"#
-        ) + "\n"
-    }
-
-    /// Names of files may hold the time at which a session began them.
-    #[test]
-    fn a_file_that_is_begun_anew_in_another_place_is_read_there() {
-        let dir = tempfile::tempdir().unwrap();
-        let files = ["first", "second"].map(|name| dir.path().join(name));
-        let find = |_: &ConversationId| {
-            let path = files.iter().find(|file| file.exists())?.clone();
-            Some(TranscriptFile { dialect: DIALECTS[0], path })
-        };
-        let mut buffer = Buffer::default();
-        for next_number in [SessionNumber::FIRST, SessionNumber(2)] {
-            std::fs::write(&files[0], answer("m1", 1)).unwrap();
-            let mut open = Open::new(look(SessionNumber::FIRST, "a", &[]));
-            open.update(&mut buffer, find);
-            assert_eq!(open.path(), Some(&*files[0]));
-            std::fs::remove_file(&files[0]).unwrap();
-            open.follow(look(next_number, "a", &[]), Moment::ZERO);
-            // Nobody has begun the new one yet.
-            open.update(&mut buffer, find);
-            std::fs::write(&files[1], answer("m2", 2)).unwrap();
-            let facts = open.update(&mut buffer, find);
-            let seen: Vec<&Seen> = facts.iter().map(|fact| &fact.seen).collect();
-            assert_eq!(seen, [&Seen::Answered, &Seen::CaughtUp], "session {next_number}");
-            assert_eq!(open.path(), Some(&*files[1]));
-            assert_eq!(open.figures().map(|figures| figures.tokens.input), Some(20));
-            std::fs::remove_file(&files[1]).unwrap();
-        }
-        // The former one may still be there.
-        std::fs::write(&files[1], answer("m2", 2)).unwrap();
-        let mut open = Open::new(look(SessionNumber::FIRST, "a", &[]));
-        open.update(&mut buffer, find);
-        std::fs::write(&files[0], answer("m3", 3)).unwrap();
-        open.follow(look(SessionNumber(2), "a", &[]), Moment::ZERO);
-        open.update(&mut buffer, find);
-        assert_eq!(open.path(), Some(&*files[0]));
-    }
-
-    /// C11: /clear begins another conversation, and a fork repeats what it was forked from.
-    #[test]
-    fn what_was_used_is_summed_over_all_conversations_of_an_agent() {
-        let dir = tempfile::tempdir().unwrap();
-        let id = |name: &str| name.parse::<ConversationId>().unwrap();
-        let write = |name: &str, text: String| {
-            std::fs::write(dir.path().join(format!("{name}.jsonl")), text).unwrap();
-        };
-        let find = |id: &ConversationId| {
-            let path = dir.path().join(format!("{id}.jsonl"));
-            path.exists().then_some(TranscriptFile { dialect: DIALECTS[0], path })
-        };
-        let look =
-            |conversation, earlier: &[&str]| look(SessionNumber::FIRST, conversation, earlier);
-        write("a", answer("m1", 1) + &answer("m2", 2));
-        let mut buffer = Buffer::default();
-        let mut open = Open::new(look("a", &[]));
-        let facts = open.update(&mut buffer, find);
-        let seen: Vec<&Seen> = facts.iter().map(|fact| &fact.seen).collect();
-        assert_eq!(seen, [&Seen::Answered, &Seen::Answered, &Seen::CaughtUp]);
-        assert!(facts[0].is_old && !facts[2].is_old);
-        let input = |open: &Open| open.figures().map(|figures| figures.tokens.input);
-        assert_eq!(input(&open), Some(20));
-        // A fork of it, with an answer of its own.
-        write("b", answer("m1", 1) + &answer("m2", 2) + &answer("m3", 3));
-        open.follow(look("b", &["a"]), Moment::ZERO);
-        open.update(&mut buffer, find);
-        assert_eq!(input(&open), Some(30));
-        // What is written late to the one that was left is read and counted too.
-        write("a", answer("m1", 1) + &answer("m2", 2) + &answer("m4", 4));
-        let facts = open.update(&mut buffer, find);
-        let late = |fact: &&Fact| fact.conversation == Some(id("a"));
-        let late: Vec<&Fact> = facts.iter().filter(late).collect();
-        assert!(matches!(late[..], [fact] if fact.seen == Seen::Answered && !fact.is_old));
-        assert_eq!(input(&open), Some(40));
-        open.let_go_of_left(false, Moment::ZERO);
-        assert!(open.left().is_none());
-        write("a", answer("m1", 1) + &answer("m2", 2));
-        // The next daemon reads all of them.
-        let mut again = Open::new(look("b", &["a"]));
-        again.update(&mut buffer, find);
-        assert_eq!(input(&again), Some(30));
-        // Back to the first: nothing counts twice.
-        again.follow(look("a", &["b"]), Moment::ZERO);
-        again.update(&mut buffer, find);
-        assert_eq!(input(&again), Some(30));
-    }
-}
+mod tests;

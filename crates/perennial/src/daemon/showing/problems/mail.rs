@@ -18,7 +18,7 @@ pub fn no_such_role(role: &str, similar: &[&str]) -> Problem {
         [] => "it is not declared, and nobody ever held it".to_owned(),
         similar => did_you_mean(similar),
     };
-    Problem::new(404, "no-such-role", format!("no role '{role}'; the mail was not sent"))
+    Problem::new(404, "no-such-role", format!("no role '{role}'"))
         .because(why)
         .next("`perennial role ls` lists the roles")
 }

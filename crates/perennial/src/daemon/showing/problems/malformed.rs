@@ -126,6 +126,12 @@ pub fn bad_legacy_kind(word: &str) -> Problem {
         .next("use board, blog or autobiography")
 }
 
+pub fn bad_beginning(word: &str) -> Problem {
+    let what = format!("invalid kind of beginning '{}'", sanitised(word));
+    Problem::new(400, "bad-beginning", what)
+        .next("use crash, again, wake, stop, restart, reboot, handoff, compaction or fresh")
+}
+
 pub fn bad_restart(word: &str) -> Problem {
     Problem::new(400, "bad-restart", format!("invalid restart policy '{}'", sanitised(word)))
         .next("use never, on-crash or always")
@@ -241,7 +247,7 @@ pub fn variable_without_value(name: &str) -> Problem {
 }
 
 pub fn no_directory(path: &str, why: &str) -> Problem {
-    Problem::new(422, "no-directory", format!("can't use the directory '{}'", sanitised(path)))
+    Problem::new(404, "no-directory", format!("can't use the directory '{}'", sanitised(path)))
         .because(why)
         .next("use --dir to give a directory that exists and that you may enter")
 }

@@ -121,6 +121,14 @@ pub fn post_unread(id: PostId) -> Problem {
         .next("run `perennial doctor` to check the journal")
 }
 
+/// The caller named an agent in the cemetery.
+pub fn no_next_session(target: &str) -> Problem {
+    let name = sanitised(target);
+    Problem::new(409, "no-next-session", format!("{name} has no next session"))
+        .because("it is dead")
+        .next(format!("`perennial logs {name}` shows what its sessions did"))
+}
+
 /// The caller named an agent that runs a bare command.
 pub fn no_conversation(target: &str) -> Problem {
     let name = sanitised(target);

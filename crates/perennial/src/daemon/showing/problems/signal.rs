@@ -39,9 +39,10 @@ pub(super) fn target(kind: SignalKind) -> Problem {
         }
     };
     let title = format!("{} does not go there", kind.word());
-    Problem::new(400, "signal-target", title)
-        .because(why)
-        .next("name the target with --to: an agent, guardian or operator")
+    Problem::new(400, "signal-target", title).because(why).next(match kind.table().target {
+        Party::Spawn | Party::Runner => "name the agent with --to",
+        Party::Guardian => "name the target with --to: guardian, an ancestor or operator",
+    })
 }
 
 pub(super) fn payload(kind: SignalKind, fault: &PayloadFault) -> Problem {
@@ -51,7 +52,7 @@ pub(super) fn payload(kind: SignalKind, fault: &PayloadFault) -> Problem {
             format!("it has no field '{}'; its fields are {}", sanitised(field), names.join(", "))
         }
         PayloadFault::Missing { field } => {
-            format!("the field '{field}' is missing: {}", expected(kind, field))
+            format!("the field '{field}' is missing or empty: {}", expected(kind, field))
         }
         PayloadFault::WrongType { field, found } => {
             format!("'{field}' is {found}; expected {}", expected(kind, field))
@@ -80,11 +81,11 @@ fn schema(kind: SignalKind) -> String {
 fn expected(kind: SignalKind, name: &str) -> String {
     let field = kind.table().fields.iter().find(|field| field.name == name);
     match field.map(|field| field.holds) {
-        Some(FieldType::Text(most)) => format!("a text of at most {most} bytes"),
+        Some(FieldType::Text(most)) => format!("a text of at most {most} characters"),
         Some(FieldType::Moment) => "a time such as 2026-02-26T10:00:00Z".to_owned(),
         Some(FieldType::Count(most)) => format!("a whole number up to {most}"),
         Some(FieldType::List(most, each)) => {
-            format!("a list of at most {most} texts of at most {each} bytes")
+            format!("a list of at most {most} texts of at most {each} characters")
         }
         Some(FieldType::Choice(words)) => format!("one of {}", words.join(", ")),
         None => "nothing".to_owned(),
@@ -109,6 +110,12 @@ pub fn no_parent() -> Problem {
         .next("use `role:architect` or `operator`")
 }
 
+pub fn escalation_subject() -> Problem {
+    Problem::new(400, "bad-subject", "an escalation needs a subject on one line")
+        .because("the subject is empty, or has a line end or another control character in it")
+        .next("say in a few words what it is about; the rest goes into the text")
+}
+
 pub fn escalation_too_long(bytes: usize, limit: usize) -> Problem {
     let title = format!("the subject is too long: {bytes} bytes");
     Problem::new(413, "mail-too-long", title)
@@ -125,8 +132,8 @@ pub fn no_such_escalation(id: &str) -> Problem {
 pub fn bad_situation(word: &str) -> Problem {
     Problem::new(400, "bad-situation", format!("invalid situation '{}'", sanitised(word)))
         .because(format!(
-            "a situation is a word of at most {SITUATION_BYTES_MAX} letters, digits and - _ . : / #, and does \
-             not begin with -"
+            "a situation is a word of at most {SITUATION_BYTES_MAX} characters: letters from a to z, digits and \
+             - _ . : / #; it does not begin with -"
         ))
         .next("choose another word, such as PRD-AUTH-001")
 }

@@ -1,6 +1,7 @@
 //! Why a snapshot can't be taken, shown or restored.
 
 use perennial_api::Problem;
+use perennial_core::snapshot::RestoreEnded;
 use perennial_engine::git::GitError;
 
 use crate::error_chain::chain;
@@ -12,6 +13,45 @@ pub fn session_in_tree(agent: &str) -> Problem {
     Problem::new(409, "session-in-tree", "a session runs in that work tree; nothing was restored")
         .because(format!("{agent} works there, and its files would change under it"))
         .next("wait until it has no session, or write the files elsewhere with `--to`")
+}
+
+pub fn restore_in_tree(agent: &str) -> Problem {
+    let title = "files are being restored in that work tree; nothing else was restored";
+    Problem::new(409, "restore-in-tree", title)
+        .because(format!("a snapshot of {agent} is being restored there"))
+        .next("wait until that has ended")
+}
+
+pub fn dropped(agent: &str, number: u32) -> Problem {
+    Problem::new(404, "no-snapshot", format!("{agent} has no snapshot {number} any more"))
+        .because("it was dropped: newer ones are kept, or it was too old")
+        .next(format!("`perennial snapshot ls {agent}` lists those that there are"))
+}
+
+/// A restore that stopped before its end.
+pub fn restore_stopped(agent: &str, ended: &RestoreEnded) -> Problem {
+    let RestoreEnded { number, present, outcome, .. } = ended;
+    let why = outcome.failed.clone().unwrap_or_default();
+    let done = outcome.written + outcome.removed;
+    if done == 0 && outcome.left == 0 {
+        let title = format!("nothing was restored of snapshot {number}");
+        return Problem::new(409, "restore-failed", title)
+            .because(why)
+            .next("see what is named, and restore again");
+    }
+    let mut named = outcome.listed.iter().take(MOST_NAMED).cloned().collect::<Vec<_>>().join(", ");
+    let more = outcome.left.saturating_sub(MOST_NAMED as u64);
+    if more > 0 {
+        named.push_str(&format!(" and {more} more"));
+    }
+    let title = format!(
+        "snapshot {number} was restored in part: {} files written, {} removed, {} left as they were",
+        outcome.written, outcome.removed, outcome.left
+    );
+    let left = if named.is_empty() { String::new() } else { format!("; not restored: {named}") };
+    Problem::new(409, "restored-in-part", title).because(format!("{why}{left}")).next(format!(
+        "what was there before is snapshot {present}: `perennial snapshot restore {agent} {present}`"
+    ))
 }
 
 pub fn no_snapshots(agent: &str) -> Problem {
@@ -72,6 +112,11 @@ pub fn failed(what: &str, error: &GitError) -> Problem {
         GitError::Locked(path) => Problem::new(409, "locked", title("git's index is locked"))
             .because(format!("{} exists", path.display()))
             .next("wait until git has finished, or restore without `--index`"),
+        GitError::Replaced(path) => {
+            Problem::new(409, "work-tree-replaced", title("the work tree is not there any more"))
+                .because(format!("{} is a link or another directory now", path.display()))
+                .next("put the work tree back in its place, and try again")
+        }
         GitError::NotEmpty(path) => {
             Problem::new(409, "not-empty", title("the directory is not empty"))
                 .because(format!("{} has files in it", path.display()))

@@ -3,6 +3,7 @@
 use perennial_api::Problem;
 use perennial_core::id::{AgentId, TaskId};
 use perennial_core::task::TaskRefusal;
+use perennial_core::vocabulary::Vocabulary;
 
 pub(super) fn refused(
     task: TaskId,
@@ -38,8 +39,11 @@ pub(super) fn refused(
         }
         TaskRefusal::Waits { on } => {
             Problem::new(409, "task-waits", format!("{task} waits for {on}"))
-                .because("a task is begun when every task that it depends on is verified")
-                .next(format!("`perennial task show {on}` shows how far that one is"))
+                .because("a task is begun, and done, when every task that it depends on is verified")
+                .next(format!(
+                    "`perennial task show {on}` shows how far that one is; the operator may accept this one as it \
+                     is: `perennial task verify {task}`"
+                ))
         }
         TaskRefusal::NoSuchDependency { on } => no_such_task(&on.to_string()),
         TaskRefusal::NoSuchParent { parent } => {
@@ -52,11 +56,7 @@ pub(super) fn refused(
                 .because("a command as a check is a person's word; an agent names a check")
                 .next("name a check of the configuration; `perennial config show` lists them")
         }
-        TaskRefusal::NoSuchStep { step, steps } => {
-            Problem::new(400, "no-such-step", format!("{task} has no open step {step}"))
-                .because(format!("it has {steps} steps, counted from 1"))
-                .next(format!("`perennial task show {task}` lists them"))
-        }
+        TaskRefusal::NoSuchStep { step, steps } => no_such_step(task, *step, *steps),
         TaskRefusal::TooFew { what, least } => too_few(what, *least),
         TaskRefusal::TooMany { what, most } => too_many(what, *most),
         TaskRefusal::BadScope { path } => {
@@ -71,11 +71,53 @@ pub(super) fn refused(
     }
 }
 
+fn no_such_step(task: TaskId, step: u32, steps: u32) -> Problem {
+    let problem = Problem::new(400, "no-such-step", format!("{task} has no step {step} to mark"));
+    match steps {
+        0 => problem
+            .because("it has no steps")
+            .next(format!("`perennial task step {task} --add 'test it'` adds one")),
+        _ => problem
+            .because(format!("it has {steps} steps, counted from 1"))
+            .next(format!("`perennial task show {task}` lists them")),
+    }
+}
+
 pub fn no_such_task(id: &str) -> Problem {
     let id: String = id.chars().filter(|c| !c.is_control()).take(64).collect();
     Problem::new(404, "no-such-task", format!("no task '{id}'"))
-        .because("tasks are named by their ids, which begin with tsk_")
+        .because("a task is named by its id, or by at least the last 8 characters of it")
         .next("`perennial task ls --all` lists them")
+}
+
+pub fn no_such_check(name: &str, known: &[&str]) -> Problem {
+    let problem = Problem::new(400, "no-such-check", format!("no check '{name}'"));
+    match known {
+        [] => problem
+            .because("neither your configuration nor the project's perennial.toml declares a check")
+            .next(
+                "declare it under [checks] (`perennial config edit`) and restart the daemon, or use --check-command",
+            ),
+        known => problem
+            .because(format!("known checks: {}", known.join(", ")))
+            .next("use one of these, or declare it under [checks] and restart the daemon"),
+    }
+}
+
+/// The same problem, of one task of a list of which nothing was added.
+pub fn in_list(title: &str, problem: Problem) -> Problem {
+    let shown: String = title.chars().filter(|c| !c.is_control()).take(60).collect();
+    let why = problem.detail.clone();
+    Problem { title: format!("{} of '{shown}'", problem.title), ..problem }
+        .because(format!("{why}; nothing was added"))
+}
+
+/// The end of an id that several have.
+pub fn ambiguous_id(text: &str, ids: &[String]) -> Problem {
+    let text: String = text.chars().filter(|c| !c.is_control()).take(64).collect();
+    Problem::new(409, "ambiguous-id", format!("'{text}' is the end of {} ids", ids.len()))
+        .because(ids.join(", "))
+        .next("name one of them, or more of its last characters")
 }
 
 pub fn missing(what: &str, action: &str) -> Problem {
@@ -95,6 +137,13 @@ pub fn bad_state(word: &str, known: &[&str]) -> Problem {
     Problem::new(400, "bad-task", format!("no state '{word}'"))
         .because(format!("tasks are {} or all", known.join(", ")))
         .next("leave it out to list the tasks that are not finished")
+}
+
+pub fn not_a_state_of(vocabulary: Vocabulary, word: &str) -> Problem {
+    let word: String = word.chars().filter(|c| !c.is_control()).take(40).collect();
+    let (title, known) = (vocabulary.title(), vocabulary.task_state_words().join(", "));
+    Problem::new(400, "bad-task", format!("{title} has no state '{word}' of tasks"))
+        .next(format!("use one of {known}"))
 }
 
 pub fn over(task: TaskId) -> Problem {

@@ -4,6 +4,8 @@
 
 use std::time::Duration;
 
+use super::handoff;
+use perennial_core::checkpoint::{CheckpointCause, CheckpointEvent};
 use perennial_core::conversation::{ConversationId, Followed, Opening, Turn};
 use perennial_core::escalation::{EscalationCause, EscalationEnd, EscalationEvent};
 use perennial_core::event::{AgentEvent, ClaimEvent, Move, NodeEvent, What};
@@ -14,18 +16,21 @@ use perennial_core::message::{Content, MessageEvent, Sender, Withdrawer};
 use perennial_core::name::Name;
 use perennial_core::post::{Author, PostEvent};
 use perennial_core::reason::{Finding, Reason, Verb, Witness};
+use perennial_core::rest::RestEvent;
 use perennial_core::role::RoleEvent;
 use perennial_core::session::Pace;
 use perennial_core::settings::{NewParent, Settings, VariableChange};
 use perennial_core::signal::SignalEvent;
 use perennial_core::situation::Situation;
-use perennial_core::snapshot::{SnapshotCause, SnapshotEvent};
 use perennial_core::state::Cause;
+use perennial_core::succession::Afresh;
 use perennial_core::time::Time;
+use perennial_core::work::WorkEvent;
 
 use crate::daemon::showing::task;
 
-use super::{exit, fact, held, held_for, reason, with_end, witness};
+use super::work::indicated;
+use super::{exit, fact, held, held_for, reason, snapshots, with_end, witness};
 use crate::command_line::quoted;
 use crate::daemon::time::rfc3339;
 use crate::kill_signal;
@@ -112,6 +117,7 @@ fn message_sentence(event: &MessageEvent) -> String {
             }
             Content::Mail(mail) if mail.subject.is_empty() => "mail recorded".to_owned(),
             Content::Mail(mail) => format!("mail recorded: {}", mail.subject),
+            Content::Handoff { number } => format!("request to hand session {number} off recorded"),
             Content::Round { role, number } => {
                 format!("round {number} of the role {role} is due")
             }
@@ -232,18 +238,7 @@ fn agent_sentence(event: &AgentEvent) -> String {
             format!("{} ({})", held_for(hold.held_for), fact(&hold.evidence))
         }
         AgentEvent::HoldLifted { evidence } => format!("hold lifted ({})", fact(evidence)),
-        AgentEvent::SessionWanted { number, opening } => match opening {
-            Opening::Bare => format!("session {number} requested"),
-            Opening::Fresh(id) => {
-                format!("session {number} requested, with new conversation {id}")
-            }
-            Opening::Resume { conversation, turn: Turn::Open } => {
-                format!("session {number} requested, to continue the turn in {conversation}")
-            }
-            Opening::Resume { conversation, turn: Turn::Over | Turn::Stopped } => {
-                format!("session {number} requested, to resume {conversation}")
-            }
-        },
+        AgentEvent::SessionWanted { number, opening } => wanted(*number, opening),
         AgentEvent::SessionStarting { number, .. } => format!("session {number} starting"),
         AgentEvent::SessionRunning { number, process } => {
             format!("session {number} running as pid {}", process.pid)
@@ -273,6 +268,11 @@ fn agent_sentence(event: &AgentEvent) -> String {
             format!("told that its context passed {} %", threshold.percent())
         }
         AgentEvent::PhaseReported { phase } => format!("reported its phase: {}", phase.word()),
+        AgentEvent::Work(event) => match &**event {
+            WorkEvent::PhaseFound { phase, indicator, .. } => {
+                format!("its phase is {}: {}", phase.word(), indicated(*indicator))
+            }
+        },
         AgentEvent::Renamed { name } => format!("renamed to {name}"),
         AgentEvent::Rehomed { node } => format!("now runs on node {node}"),
         AgentEvent::RoleTaken { role, from, .. } => took_role(role, *from),
@@ -287,42 +287,69 @@ fn agent_sentence(event: &AgentEvent) -> String {
             format!("round {round} of its role given or taken back")
         }
         AgentEvent::BurialAsked { .. } => "asked to be buried at the end of its turn".to_owned(),
+        AgentEvent::Rest(event) => rest(event),
         AgentEvent::Summarised { summary } => format!("summary: {summary}"),
-        AgentEvent::Snapshot(event) => snapshot(event),
+        AgentEvent::Snapshot(event) => snapshots::sentence(event),
+        AgentEvent::Handoff(event) => handoff::sentence(event),
+        AgentEvent::Checkpoint(event) => checkpoint(event),
         AgentEvent::PutOff { until, unseen } => put_off(*until, *unseen),
     }
 }
 
-fn snapshot(event: &SnapshotEvent) -> String {
-    match event {
-        SnapshotEvent::Taken(taken) => {
-            let files = match taken.files.files {
-                1 => "1 file".to_owned(),
-                many => format!("{many} files"),
-            };
-            let left = match taken.files.left_out {
-                0 => String::new(),
-                count => format!(", {count} left out"),
-            };
-            let why = match taken.why {
-                SnapshotCause::Asked => "",
-                SnapshotCause::BeforeRestore => " before a restore",
-            };
-            format!("snapshot {} taken{why}: {files}{left}", taken.number)
+fn wanted(number: SessionNumber, opening: &Opening) -> String {
+    match opening {
+        Opening::Bare => format!("session {number} requested"),
+        Opening::Fresh(id) => {
+            format!("session {number} requested, with new conversation {id}")
         }
-        SnapshotEvent::RestoreBegun { number, present, with_index, .. } => {
-            let index = if *with_index { " and index" } else { "" };
-            format!(
-                "restoring files{index} of snapshot {number}; snapshot {present} is what was there"
-            )
+        Opening::Anew { conversation, why, .. } => {
+            let why = afresh(*why);
+            format!("session {number} requested, with new conversation {conversation}: {why}")
+        }
+        Opening::Resume { conversation, turn: Turn::Open } => {
+            format!("session {number} requested, to continue the turn in {conversation}")
+        }
+        Opening::Resume { conversation, turn: Turn::Over | Turn::Stopped } => {
+            format!("session {number} requested, to resume {conversation}")
         }
     }
 }
 
-/// Only a session that had nothing to resume starts a conversation after the first one.
+/// Without its summary, which is not for everybody.
+fn checkpoint(event: &CheckpointEvent) -> String {
+    let CheckpointEvent::Taken(taken) = event;
+    let why = match taken.why {
+        CheckpointCause::AskedByAgent => "by the agent",
+        CheckpointCause::AskedByOperator => "by the operator",
+        CheckpointCause::Phase => "at a change of phase",
+        CheckpointCause::Commit => "at a commit",
+        CheckpointCause::PlannedEnd => "before its session ends",
+        CheckpointCause::Crash => "at a crash",
+        CheckpointCause::Finished => "after its session ended",
+        CheckpointCause::Handoff => "for a handoff",
+        CheckpointCause::BeforeCompaction => "before its conversation is compacted",
+    };
+    let snapshot = match taken.snapshot {
+        Some(number) => format!(", with snapshot {number}"),
+        None => String::new(),
+    };
+    let phase = taken.phase.word();
+    format!("checkpoint {} taken {why}: phase {phase}{snapshot}", taken.number)
+}
+
+fn rest(event: &RestEvent) -> String {
+    match event {
+        RestEvent::Earned { task, .. } => {
+            format!("{task} verified: it rests when nothing else is left to do")
+        }
+        RestEvent::TakenBack => "somebody has more for it: it does not rest".to_owned(),
+    }
+}
+
+/// Why a session after the first one starts a conversation is told where it was requested.
 fn followed(number: SessionNumber, conversation: &ConversationId, how: Followed) -> String {
     if how == Followed::Started && number > SessionNumber::FIRST {
-        return format!("conversation {conversation} begun anew: there was nothing to resume");
+        return format!("conversation {conversation} begun anew: the last one was not resumed");
     }
     format!("conversation is now {conversation} ({})", how.word())
 }
@@ -390,6 +417,16 @@ fn says_the_same(reason: Reason, seen: &Finding) -> bool {
         (Reason::Stopped, Finding::Asked(Verb::Stop))
             | (Reason::Retired, Finding::Asked(Verb::Bury))
     )
+}
+
+/// Why a conversation is not resumed.
+fn afresh(why: Afresh) -> &'static str {
+    match why {
+        Afresh::Asked => "a fresh start was asked for",
+        Afresh::Handoff => "the work is handed over",
+        Afresh::Churn => "its sessions got nothing done",
+        Afresh::Thrash => "its window was full again right after each compaction",
+    }
 }
 
 /// Which settings are other ones now; names of variables only where they are for the caller.

@@ -1,14 +1,21 @@
 //! What happened to an agent itself, on the wire.
 
 use perennial_api::event as wire;
+use perennial_core::checkpoint::CheckpointEvent;
+use perennial_core::conversation::{ConversationId, Followed};
 use perennial_core::event::{AgentEvent, Move};
 use perennial_core::hold::Hold;
-use perennial_core::id::AgentId;
+use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::legacy::LegacyKind;
 use perennial_core::reason::Evidence;
+use perennial_core::rest::RestEvent;
 use perennial_core::role::RoleTerms;
-use perennial_core::snapshot::{SnapshotEvent, SnapshotTaken};
+use perennial_core::snapshot::{
+    RestoreEnded, SnapshotEvent, SnapshotMissed, SnapshotTaken, SnapshotWanted,
+};
 use perennial_core::text::Text;
+use perennial_core::visibility::Private;
+use perennial_core::work::WorkEvent;
 
 use super::parts::{exit, opening, process, sample, seconds, threshold};
 use super::{Writer, pace};
@@ -38,7 +45,7 @@ impl Writer {
                 wire::What::SessionEnding { number: number.0, pace: self::pace(*pace) }
             }
             // What the restart policy remembers of it is the daemon's own.
-            AgentEvent::SessionEnded { number, exit, tally: _, is_clean: _ } => {
+            AgentEvent::SessionEnded { number, exit, tally: _, is_clean: _, asked: _ } => {
                 wire::What::SessionEnded { number: number.0, exit: self::exit(*exit) }
             }
             AgentEvent::SessionFound { number, opening: how, process: by } => {
@@ -49,11 +56,7 @@ impl Writer {
                 wire::What::SessionProgressed { number: number.0 }
             }
             AgentEvent::ConversationFollowed { number, conversation, how } => {
-                wire::What::ConversationFollowed {
-                    number: number.0,
-                    conversation: conversation.to_string(),
-                    how: how.word().to_owned(),
-                }
+                followed(*number, conversation, *how)
             }
             AgentEvent::WindowBegan { number } => wire::What::WindowBegan { number: number.0 },
             AgentEvent::ClockPassed { number, threshold: passed, sample: measured } => {
@@ -66,12 +69,14 @@ impl Writer {
             AgentEvent::PhaseReported { phase } => {
                 wire::What::PhaseReported { phase: phase.word().to_owned() }
             }
+            AgentEvent::Work(event) => work(event),
             AgentEvent::Renamed { name } => wire::What::Renamed { name: name.to_string() },
             AgentEvent::Summarised { summary } => {
                 wire::What::Summarised { summary: summary.clone() }
             }
             AgentEvent::LegacyLeft { kind, text } => legacy(*kind, text),
             AgentEvent::BurialAsked { evidence } => self.burial(evidence),
+            AgentEvent::Rest(event) => rest(event),
             AgentEvent::RoundPassed { round } => wire::What::RoundPassed { round: *round },
             AgentEvent::RoleTaken { role, terms, from, evidence } => {
                 self.took_role(role, terms, *from, evidence)
@@ -79,6 +84,8 @@ impl Writer {
             AgentEvent::RoleLeft { to, evidence } => self.left_role(*to, evidence),
             AgentEvent::SettingsChanged { settings, evidence } => self.settings(settings, evidence),
             AgentEvent::Snapshot(event) => self.snapshot(event),
+            AgentEvent::Handoff(event) => self.handoff(event),
+            AgentEvent::Checkpoint(event) => self.checkpoint(event),
             AgentEvent::PutOff { until, unseen } => {
                 wire::What::PutOff { until: until.map(rfc3339), unseen_seconds: seconds(*unseen) }
             }
@@ -105,7 +112,19 @@ impl Writer {
 
     fn snapshot(&mut self, event: &SnapshotEvent) -> wire::What {
         match event {
-            SnapshotEvent::Taken(SnapshotTaken { number, why, files, evidence }) => {
+            SnapshotEvent::Wanted(SnapshotWanted { wish, why, until, dir: _ }) => {
+                let (why, until) = (why.word().to_owned(), rfc3339(*until));
+                wire::What::SnapshotWanted { wish: *wish, why, until }
+            }
+            SnapshotEvent::Unchanged { wish, why, number } => {
+                let why = why.word().to_owned();
+                wire::What::SnapshotUnchanged { wish: *wish, why, number: *number }
+            }
+            SnapshotEvent::Missed(SnapshotMissed { wish, why, cause, told }) => {
+                let (why, cause) = (why.word().to_owned(), cause.word().to_owned());
+                wire::What::SnapshotMissed { wish: *wish, why, cause, told: told.clone() }
+            }
+            SnapshotEvent::Taken(SnapshotTaken { number, why, files, evidence, wish: _ }) => {
                 wire::What::SnapshotTaken {
                     number: *number,
                     why: why.word().to_owned(),
@@ -118,14 +137,49 @@ impl Writer {
                     evidence: self.evidence(evidence),
                 }
             }
-            SnapshotEvent::RestoreBegun { number, present, with_index, evidence } => {
-                wire::What::RestoreBegun {
-                    number: *number,
-                    present: *present,
-                    with_index: *with_index,
-                    evidence: self.evidence(evidence),
-                }
+            SnapshotEvent::Dropped { numbers, why } => {
+                let (numbers, why) = (numbers.clone(), why.word().to_owned());
+                wire::What::SnapshotsDropped { numbers, why }
             }
+            SnapshotEvent::Removed { numbers, bytes } => {
+                wire::What::SnapshotsRemoved { numbers: numbers.clone(), bytes: *bytes }
+            }
+            SnapshotEvent::RestoreBegun(begun) => wire::What::RestoreBegun {
+                number: begun.number,
+                present: begun.present,
+                with_index: begun.with_index,
+                evidence: self.evidence(&begun.evidence),
+            },
+            SnapshotEvent::RestoreEnded(ended) => self.restore_ended(ended),
+        }
+    }
+
+    fn restore_ended(&mut self, ended: &RestoreEnded) -> wire::What {
+        let outcome = ended.outcome.clone();
+        wire::What::RestoreEnded {
+            number: ended.number,
+            present: ended.present,
+            written: outcome.written,
+            removed: outcome.removed,
+            indexes: outcome.indexes,
+            failed: outcome.failed,
+            left: outcome.left,
+            // Names of files, as in a checkpoint's summary.
+            listed: self.private(Private::Transcript, "listed", outcome.listed),
+        }
+    }
+
+    fn checkpoint(&mut self, event: &CheckpointEvent) -> wire::What {
+        let CheckpointEvent::Taken(taken) = event;
+        wire::What::CheckpointTaken {
+            number: taken.number,
+            why: taken.why.word().to_owned(),
+            session: taken.session.0,
+            phase: taken.phase.word().to_owned(),
+            // It may name files and quote the conversation.
+            summary: self.private(Private::Transcript, "summary", taken.summary.clone()),
+            snapshot: taken.snapshot,
+            evidence: self.evidence(&taken.evidence),
         }
     }
 
@@ -155,7 +209,34 @@ impl Writer {
     }
 }
 
+fn followed(number: SessionNumber, conversation: &ConversationId, how: Followed) -> wire::What {
+    wire::What::ConversationFollowed {
+        number: number.0,
+        conversation: conversation.to_string(),
+        how: how.word().to_owned(),
+    }
+}
+
+fn work(event: &WorkEvent) -> wire::What {
+    match event {
+        WorkEvent::PhaseFound { number, phase, indicator, seen_at } => wire::What::PhaseFound {
+            number: number.0,
+            phase: phase.word().to_owned(),
+            indicator: indicator.word().to_owned(),
+            seen_at: rfc3339(*seen_at),
+        },
+    }
+}
+
 fn legacy(kind: LegacyKind, text: &Text) -> wire::What {
     let kind = kind.word().to_owned();
     wire::What::LegacyLeft { kind, head: text.head.clone(), bytes: text.bytes }
+}
+
+/// Without the task's words: those are shown with the task.
+fn rest(event: &RestEvent) -> wire::What {
+    match event {
+        RestEvent::Earned { task, title: _ } => wire::What::RestEarned { task: task.to_string() },
+        RestEvent::TakenBack => wire::What::RestTakenBack {},
+    }
 }

@@ -32,9 +32,11 @@ impl Writer {
             TaskEvent::Added { .. } => TaskWhat::Added(it),
             TaskEvent::Queued { .. } => TaskWhat::Queued(it),
             TaskEvent::Taken { .. } => TaskWhat::Taken(it),
+            TaskEvent::Continued { .. } => TaskWhat::Continued(it),
             TaskEvent::Noted { .. } => TaskWhat::Noted(it),
             TaskEvent::Stepped { .. } => TaskWhat::Stepped(it),
             TaskEvent::Blocked { .. } => TaskWhat::Blocked(it),
+            TaskEvent::Counted { .. } => TaskWhat::Counted(it),
             TaskEvent::Claimed { .. } => TaskWhat::Claimed(it),
             TaskEvent::CheckWanted { .. } => TaskWhat::CheckWanted(it),
             TaskEvent::CheckEnded { .. } => TaskWhat::CheckEnded(it),
@@ -58,7 +60,14 @@ impl Writer {
                 it.title = self.words("title", &brief.title);
             }
             TaskEvent::Queued { queue: on, .. } => it.queue = queue(on),
-            TaskEvent::Taken { agent, .. } => it.agent = Some(agent.to_string()),
+            TaskEvent::Taken { agent, session, .. } => {
+                it.agent = Some(agent.to_string());
+                it.session = session.map(|number| number.0);
+            }
+            TaskEvent::Continued { agent, session, cause } => {
+                (it.agent, it.session) = (Some(agent.to_string()), Some(session.0));
+                it.cause = cause.map(|cause| cause.word().to_owned());
+            }
             TaskEvent::Noted { text, .. } => it.reason = self.words("reason", &text.head),
             TaskEvent::Stepped { step, text, is_done, .. } => {
                 (it.step, it.done) = (Some(*step), Some(*is_done));
@@ -67,6 +76,9 @@ impl Writer {
             TaskEvent::Blocked { on, reason, .. } => {
                 it.on = Some(on.word().to_owned());
                 it.reason = self.words("reason", reason);
+            }
+            TaskEvent::Counted { agent, added, .. } => {
+                (it.agent, it.tokens) = (Some(agent.to_string()), Some(*added));
             }
             TaskEvent::Claimed { reason, .. } | TaskEvent::Dropped { reason, .. } => {
                 it.reason = self.words("reason", reason);
@@ -124,7 +136,9 @@ fn author(event: &TaskEvent) -> Option<String> {
         | TaskEvent::Reopened { by: who, .. }
         | TaskEvent::Split { by: who, .. }
         | TaskEvent::Dropped { by: who, .. } => by(*who),
-        TaskEvent::CheckWanted { .. }
+        TaskEvent::Continued { .. }
+        | TaskEvent::Counted { .. }
+        | TaskEvent::CheckWanted { .. }
         | TaskEvent::CheckEnded { .. }
         | TaskEvent::Verified { .. }
         | TaskEvent::Left { .. }

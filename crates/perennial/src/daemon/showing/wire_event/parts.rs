@@ -86,14 +86,22 @@ pub fn opening(opening: &Opening) -> wire::Opening {
         Opening::Bare => wire::Opening::Bare,
         Opening::Fresh(id) => wire::Opening::Fresh { conversation: id.to_string() },
         Opening::Resume { conversation, turn } => {
-            let turn = match turn {
-                Turn::Over => "over",
-                Turn::Open => "open",
-                Turn::Stopped => "stopped",
-            };
             let conversation = conversation.to_string();
-            wire::Opening::Resume { conversation, turn: turn.to_owned() }
+            wire::Opening::Resume { conversation, turn: self::turn(*turn).to_owned() }
         }
+        Opening::Anew { conversation, turn, why } => wire::Opening::Anew {
+            conversation: conversation.to_string(),
+            turn: self::turn(*turn).to_owned(),
+            why: why.word().to_owned(),
+        },
+    }
+}
+
+fn turn(turn: Turn) -> &'static str {
+    match turn {
+        Turn::Over => "over",
+        Turn::Open => "open",
+        Turn::Stopped => "stopped",
     }
 }
 
@@ -115,6 +123,7 @@ pub fn content(content: &Content) -> wire::Content {
             priority: mail.priority.word().to_owned(),
             text: text(&mail.text),
         },
+        Content::Handoff { number } => wire::Content::Handoff { number: number.0 },
         Content::Round { role, number } => {
             wire::Content::Round { role: role.clone(), number: *number }
         }

@@ -1,6 +1,7 @@
 //! What clients are told of events, and what is kept from whom.
 
 use perennial_core::authority::{Caller, Standing};
+use perennial_core::handoff::HandoffEvent;
 use perennial_core::id::{EscalationId, JobId, MessageId, NodeId, PostId, SignalId, TaskId};
 use perennial_core::name::NameKey;
 use perennial_store::stored;
@@ -101,6 +102,13 @@ fn evidence(what: &mut What) -> Option<&mut Evidence> {
     }
 }
 
+/// Whether a session said something to its successor.
+fn answers(what: &What) -> bool {
+    let What::Agent(_, AgentEvent::Handoff(event)) = what else { return false };
+    let HandoffEvent::Answered { subject, notes, .. } = &**event else { return false };
+    subject.is_some() || notes.is_some()
+}
+
 #[test]
 fn what_is_left_out_is_in_the_sentence_neither() {
     let hidden = [
@@ -111,6 +119,9 @@ fn what_is_left_out_is_in_the_sentence_neither() {
         "job-ended",
         "signal-sent",
         "escalation-opened",
+        "handoff-asked",
+        "restore-ended",
+        "checkpoint-taken",
         "task-added",
         "task-noted",
         "task-blocked",
@@ -124,7 +135,7 @@ fn what_is_left_out_is_in_the_sentence_neither() {
     let viewer = Sight::new(Caller::Viewer, Standing::Other);
     let mut told_with_evidence = 0;
     for (kind, mut what) in recorded() {
-        let mut cases = vec![(what.clone(), hidden.contains(&kind.as_str()))];
+        let mut cases = vec![(what.clone(), hidden.contains(&kind.as_str()) || answers(&what))];
         // Every event with evidence, with each of the words that may stand in it.
         if evidence(&mut what).is_some() {
             let secret = || "secret-words".to_owned();

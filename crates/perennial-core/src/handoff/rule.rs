@@ -1,0 +1,167 @@
+//! When a handoff is due without anybody asking for it: by the window's share, by units of work, by events that use up a
+//! session's budget, by symptoms. Changes nothing.
+//!
+//! HA6: the terms of a declared role have to say so. HA8: what is due is asked for at the next boundary.
+
+use super::verb::{self, Ask};
+use super::{CHURN_WITHIN, HandoffCause, HandoffEvent};
+use crate::agent::{Agent, Becoming};
+use crate::context::Sample;
+use crate::event::{AgentEvent, Event, What};
+use crate::fleet::Fleet;
+use crate::id::{AgentId, SessionNumber};
+use crate::keeping;
+use crate::reason::{Evidence, Finding, Reason, Witness};
+use crate::role::{CycleUnit, HANDOFF_AT, Interesting, LARGE_TURN_PERCENT};
+use crate::snapshot::SnapshotCause;
+use crate::state::State;
+use crate::succession::Afresh;
+use crate::symptom::{self, Symptom, Urgency};
+use crate::time::Time;
+
+/// The window was measured: its share may be used up.
+pub(crate) fn measured(next: &mut Becoming<'_>, number: SessionNumber, sample: &Sample) {
+    let agent = next.agent();
+    let at = agent.role_terms.hands_off_at().unwrap_or(u64::from(HANDOFF_AT));
+    let percent = sample.usable_percent();
+    if agent.clock.is_up || percent < at || agent.launch.is_bare() {
+        return;
+    }
+    let subject = format!("{percent} % of the usable context window is used");
+    by_window(next, number, HandoffCause::Clock, subject);
+}
+
+/// A turn used up as much of the window as a whole assignment does.
+pub(crate) fn large_turn(next: &mut Becoming<'_>, number: SessionNumber, percent: u64) {
+    let agent = next.agent();
+    let is_cycled = agent.role_terms.cycled_by().is_some() && agent.handoff.due.is_none();
+    if is_cycled && percent >= LARGE_TURN_PERCENT {
+        let subject = format!("one turn used {percent} % of the context window");
+        by_window(next, number, HandoffCause::Interesting, subject);
+    }
+}
+
+/// A symptom of a window that is running out. Words that say no more than was told of in this window are no news. Before a
+/// compaction the work is kept (0057).
+pub(crate) fn showed(
+    next: &mut Becoming<'_>,
+    number: SessionNumber,
+    symptom: Symptom,
+    sample: Option<&Sample>,
+) {
+    let now = next.now();
+    let agent = next.agent();
+    let before = agent.handoff.compactions;
+    let urgency = symptom::urgency(symptom, sample, before);
+    let is_again = agent.handoff.warned >= Some(urgency);
+    let has_given_up = agent.succession.afresh == Some(Afresh::Thrash);
+    if symptom.is_words() && is_again || symptom == Symptom::Thrash && has_given_up {
+        return;
+    }
+    next.emit(HandoffEvent::Symptom { number, symptom, urgency, is_again }.of_agent());
+    if symptom == Symptom::Compaction {
+        let wish = keeping::want(next.agent(), SnapshotCause::Checkpoint, now);
+        wish.into_iter().for_each(|wish| next.emit(wish));
+    }
+    let agent = next.agent();
+    let is_known = match agent.role_terms.hands_off_at() {
+        // What is due by the clock is no longer, once the window is another one.
+        Some(_) => agent.handoff.due.as_ref().is_some_and(|due| due.cause != HandoffCause::Clock),
+        None => agent.clock.is_up && symptom != Symptom::Thrash,
+    };
+    if urgency == Urgency::High && !is_again && !is_known && !agent.launch.is_bare() {
+        by_window(next, number, HandoffCause::Symptom, subject(symptom, before));
+    }
+}
+
+/// What is said of a symptom that makes a handoff due, after so many compactions.
+fn subject(symptom: Symptom, before: u32) -> String {
+    match symptom.is_compaction() {
+        true => format!("its conversation was compacted {} times in one session", before + 1),
+        false => symptom.description().to_owned(),
+    }
+}
+
+/// HA6, HA9: due by what its window shows, or told to the operator. Of a session that hands off already that is no news.
+fn by_window(next: &mut Becoming<'_>, number: SessionNumber, cause: HandoffCause, subject: String) {
+    let now = next.now();
+    let agent = next.agent();
+    if agent.state == State::HandingOff {
+        return;
+    }
+    let is_by_role = agent.role_terms.hands_off_at().is_some();
+    let event = match is_by_role && !is_churn(agent, now) {
+        true => HandoffEvent::Due { number, cause, subject },
+        false => HandoffEvent::OperatorTold { number, cause, subject },
+    };
+    next.emit(event.of_agent());
+}
+
+/// HA9
+fn is_churn(agent: &Agent, now: Time) -> bool {
+    let by_rule = agent.taken_over_by().filter(|last| last.cause.is_of_window());
+    by_rule.is_some_and(|last| now.since(last.asked_at) < CHURN_WITHIN)
+}
+
+/// An agent did something that its role may count. With the last unit of a session, a handoff is due.
+pub(crate) fn unit_done(fleet: &Fleet, id: AgentId, unit: CycleUnit) -> Vec<What> {
+    let Some(agent) = fleet.agent(id) else { return Vec::new() };
+    let rule = agent.role_terms.cycled_by().filter(|cycle| cycle.unit == unit);
+    let Some((rule, number)) = rule.zip(agent.has_session_to_hand_off()) else { return Vec::new() };
+    let done = agent.handoff.units.saturating_add(1);
+    let of = |event: HandoffEvent| What::Agent(id, event.of_agent());
+    let mut follows = vec![of(HandoffEvent::UnitDone { unit })];
+    if rule.after.is_some_and(|after| done >= after) && agent.handoff.due.is_none() {
+        let plural = if done == 1 { "" } else { "s" };
+        let subject = format!("{done} {}{plural} done in this session", unit.word());
+        follows.push(of(HandoffEvent::Due { number, cause: HandoffCause::Units, subject }));
+    }
+    follows
+}
+
+/// An event that its role lists happened to an agent.
+pub(crate) fn interesting(fleet: &Fleet, id: AgentId, what: Interesting) -> Option<What> {
+    let agent = fleet.agent(id)?;
+    let is_listed = agent.role_terms.cycled_by()?.interesting.contains(&what);
+    let number = agent.has_session_to_hand_off()?;
+    let is_news = agent.handoff.due.is_none() && agent.state != State::HandingOff;
+    let (cause, subject) = (HandoffCause::Interesting, format!("event: {}", what.word()));
+    let due = HandoffEvent::Due { number, cause, subject };
+    (is_listed && is_news).then(|| What::Agent(id, due.of_agent()))
+}
+
+/// HA8: when an agent is asked for the handoff that is due; none while it is not at a boundary.
+pub fn due_at(fleet: &Fleet, agent: &Agent) -> Option<Time> {
+    let due = agent.handoff.due.as_ref()?;
+    // A turn that was given up because compactions don't help will never end better.
+    let has_given_up =
+        agent.reason == Reason::ServiceFailed && agent.succession.afresh == Some(Afresh::Thrash);
+    let has_ended = agent.reason == Reason::Idle || has_given_up;
+    let is_idle = agent.state == State::Waiting && has_ended;
+    let is_free = agent.hold.is_none() && agent.burial.is_none();
+    // Whose last task is done rests, or dies: that is no cycle.
+    let counts_tasks = due.cause == HandoffCause::Units
+        && agent.role_terms.cycled_by().is_some_and(|it| it.unit == CycleUnit::Assignment);
+    let has_work = !counts_tasks || fleet.tasks().of(agent.id).next().is_some();
+    let can_be = is_idle && is_free && has_work && agent.has_session_to_hand_off().is_some();
+    can_be.then_some(due.since.max(agent.since))
+}
+
+/// The time came.
+pub fn due(fleet: &Fleet, id: AgentId, now: Time) -> Vec<Event> {
+    let Some(agent) = fleet.agent(id) else { return Vec::new() };
+    let Some(due) = due_at(fleet, agent).filter(|at| *at <= now).and(agent.handoff.due.as_ref())
+    else {
+        return Vec::new();
+    };
+    let ask = Ask {
+        cause: due.cause,
+        subject: due.subject.clone(),
+        notes: None,
+        within: verb::deadline(fleet, None),
+        overseer: verb::overseer(fleet, agent),
+        evidence: Evidence { witness: Witness::Daemon, fact: Finding::TimeCame, at: now },
+    };
+    let event = |event: AgentEvent| Event { at: now, what: What::Agent(id, event) };
+    verb::asked(agent, ask, now).into_iter().map(event).collect()
+}

@@ -1,0 +1,247 @@
+//! After what a session begins, in which conversation, and what it is told of the one before.
+
+use std::time::Duration;
+
+use perennial_core::command::Command;
+use perennial_core::conversation::{FirstPrompt, Followed, Opening, Turn};
+use perennial_core::exit::Exit;
+use perennial_core::id::AgentId;
+use perennial_core::observation::{Report, Sign, Wait};
+use perennial_core::restart::Restart;
+use perennial_core::state::State;
+use perennial_core::succession::{Afresh, Beginning, Form};
+
+use crate::signs::resume;
+use crate::told::{Told, due};
+
+const BOB: AgentId = AgentId(1);
+
+/// An agent CLI that got something done in conversation `a`, and is in a turn.
+fn at_work(restart: Restart) -> Told {
+    let mut told = Told::new();
+    told.spawn_cli_under(restart, 1, true, None).unwrap();
+    told.begun(1, "a", Followed::Started);
+    told.show(1, Sign::Progressed);
+    told.pass(Duration::from_secs(5));
+    told
+}
+
+impl Told {
+    fn opening(&self) -> Opening {
+        self.agent(1).session.as_ref().expect("it has one").opening.clone()
+    }
+
+    fn beginning(&self) -> Beginning {
+        self.agent(1).succession.beginning
+    }
+
+    fn stop(&mut self) {
+        self.ask(Command::Stop(BOB.to_string())).unwrap();
+        self.ends(1, Exit::Code(0));
+    }
+
+    fn wake(&mut self) {
+        self.ask(Command::Wake(BOB.to_string())).unwrap();
+    }
+
+    fn wake_fresh(&mut self) {
+        self.ask(Command::WakeFresh(BOB.to_string())).unwrap();
+    }
+}
+
+fn is_anew(opening: &Opening, with: Turn, because: Afresh) -> bool {
+    matches!(opening, Opening::Anew { turn, why, .. } if *turn == with && *why == because)
+}
+
+#[test]
+fn a_session_knows_after_what_it_begins() {
+    let told = at_work(Restart::OnCrash);
+    assert_eq!(told.beginning(), Beginning::Birth);
+
+    let mut crashed = at_work(Restart::OnCrash);
+    crashed.next_opening(1);
+    assert_eq!(crashed.beginning(), Beginning::Crash);
+
+    let mut off = at_work(Restart::Never);
+    off.ends(1, Exit::KillSignal(9));
+    off.wake();
+    assert_eq!(off.beginning(), Beginning::Crash);
+
+    let mut again = at_work(Restart::Always);
+    again.show(1, Sign::Waits(Wait::Input));
+    again.ends(1, Exit::Code(0));
+    assert_eq!(again.beginning(), Beginning::Again);
+
+    let mut stopped = at_work(Restart::OnCrash);
+    stopped.stop();
+    stopped.wake();
+    assert_eq!((stopped.beginning(), stopped.agent(1).turn), (Beginning::Stop, Turn::Stopped));
+
+    let mut finished = at_work(Restart::OnCrash);
+    finished.show(1, Sign::Waits(Wait::Input));
+    finished.ends(1, Exit::Code(0));
+    finished.wake();
+    assert_eq!(finished.beginning(), Beginning::Wake);
+
+    let mut restarted = at_work(Restart::OnCrash);
+    restarted.ask(Command::Restart(BOB.to_string())).unwrap();
+    restarted.ends(1, Exit::Code(0));
+    assert_eq!(restarted.beginning(), Beginning::Restart);
+
+    let mut rebooted = at_work(Restart::OnCrash);
+    rebooted.reboot();
+    assert_eq!((rebooted.agent(1).state, rebooted.beginning()), (State::Waking, Beginning::Reboot));
+
+    let mut idle = at_work(Restart::OnCrash);
+    idle.show(1, Sign::Waits(Wait::Input));
+    idle.reboot();
+    idle.wake();
+    assert_eq!(idle.beginning(), Beginning::Reboot);
+}
+
+/// A session that never came to life changes nothing about what its agent was doing.
+#[test]
+fn a_failed_start_does_not_hide_what_the_session_was_to_follow() {
+    let mut told = at_work(Restart::OnCrash);
+    told.stop();
+    told.wake_fresh();
+    let number = told.number(1);
+    told.report(1, number, Report::NotStarted("no such file".into()));
+    let until = told.agent(1).until.expect("a retry");
+    told.now = told.now.max(until);
+    told.observe(&due(BOB));
+    assert_eq!(told.beginning(), Beginning::Stop);
+    // SC3
+    assert!(is_anew(&told.opening(), Turn::Stopped, Afresh::Asked), "{:?}", told.opening());
+}
+
+/// SC3: the wish is over once a session has the new conversation.
+#[test]
+fn a_fresh_start_is_one_start_and_what_follows_resumes_the_new_conversation() {
+    let mut told = at_work(Restart::Never);
+    told.ends(1, Exit::KillSignal(9));
+    told.wake_fresh();
+    assert!(is_anew(&told.opening(), Turn::Open, Afresh::Asked), "{:?}", told.opening());
+    told.begun(1, "b", Followed::Started);
+    assert_eq!(told.agent(1).succession.afresh, None);
+    told.ends(1, Exit::KillSignal(9));
+    told.wake();
+    assert_eq!(told.opening(), resume("b", Turn::Open));
+}
+
+#[test]
+fn a_restart_with_a_new_conversation_waits_for_the_word_of_whoever_stopped_the_turn() {
+    let mut told = at_work(Restart::OnCrash);
+    told.ask(Command::RestartFresh(BOB.to_string())).unwrap();
+    told.ends(1, Exit::Code(0));
+    assert!(is_anew(&told.opening(), Turn::Stopped, Afresh::Asked), "{:?}", told.opening());
+    // The agent has asked for nothing itself: also while the last session ends, the wish stands.
+    let mut twice = at_work(Restart::OnCrash);
+    twice.ask(Command::RestartFresh(BOB.to_string())).unwrap();
+    twice.ask(Command::Restart(BOB.to_string())).unwrap();
+    twice.ends(1, Exit::Code(0));
+    assert!(is_anew(&twice.opening(), Turn::Stopped, Afresh::Asked), "{:?}", twice.opening());
+}
+
+/// It would be told of work that there is none of.
+#[test]
+fn before_anything_was_done_a_fresh_start_is_told_what_the_first_session_was() {
+    let mut told = Told::new();
+    told.spawn_cli_under(Restart::Never, 1, true, None).unwrap();
+    told.begun(1, "a", Followed::Started);
+    told.ends(1, Exit::KillSignal(9));
+    told.wake_fresh();
+    assert!(matches!(told.opening(), Opening::Fresh(_)), "{:?}", told.opening());
+}
+
+/// An agent that had only read and answered was once given its first prompt again, as if nothing had happened.
+#[test]
+fn after_a_turn_without_an_edit_a_fresh_start_is_told_where_the_work_stood() {
+    let mut told = Told::new();
+    told.spawn_cli_under(Restart::Never, 1, true, None).unwrap();
+    told.begun(1, "a", Followed::Started);
+    told.show(1, Sign::Waits(Wait::Input));
+    told.stop();
+    assert_eq!(told.agent(1).foretell(None, true).first_prompt, FirstPrompt::Briefing);
+    told.wake_fresh();
+    assert!(is_anew(&told.opening(), Turn::Over, Afresh::Asked), "{:?}", told.opening());
+
+    // One that was never asked anything has nothing to be told of.
+    let mut idle = Told::new();
+    idle.spawn_cli_under(Restart::Never, 1, false, None).unwrap();
+    idle.begun(1, "a", Followed::Started);
+    idle.stop();
+    idle.wake_fresh();
+    assert!(matches!(idle.opening(), Opening::Fresh(_)), "{:?}", idle.opening());
+
+    let mut stopped = Told::new();
+    stopped.spawn_cli_under(Restart::Never, 1, true, None).unwrap();
+    stopped.begun(1, "a", Followed::Started);
+    stopped.stop();
+    stopped.wake_fresh();
+    assert!(is_anew(&stopped.opening(), Turn::Stopped, Afresh::Asked), "{:?}", stopped.opening());
+}
+
+#[test]
+fn a_bare_command_has_no_conversation_to_begin_anew() {
+    let mut told = Told::new();
+    told.spawn(1, Some("bob"), Restart::Never);
+    told.executed(1);
+    told.ends(1, Exit::KillSignal(9));
+    assert!(Beginning::ALL.iter().all(|after| {
+        let foretold = told.agent(1).foretell(Some(*after), false);
+        (foretold.first_prompt, foretold.by_hook) == (FirstPrompt::Nothing, None)
+    }));
+    told.wake_fresh();
+    assert_eq!(told.opening(), Opening::Bare);
+    assert_eq!(told.agent(1).told_at_window(Some(Followed::Compacted)), None);
+}
+
+/// The table: what each opening is told first, with and without its conversation, before and after work was done.
+#[test]
+fn the_first_prompt_follows_from_the_opening() {
+    use FirstPrompt::{Briefing, GoOn, Nothing, OfLaunch};
+    let id = || "a".parse().expect("an id");
+    let anew = |turn| Opening::Anew { conversation: id(), turn, why: Afresh::Asked };
+    // Kept, lost before and after anything was done.
+    let table = [
+        (Opening::Bare, [Nothing, Nothing, Nothing]),
+        (Opening::Fresh(id()), [OfLaunch, OfLaunch, OfLaunch]),
+        (resume("a", Turn::Open), [GoOn, OfLaunch, Briefing]),
+        (resume("a", Turn::Over), [Nothing, Nothing, Nothing]),
+        (resume("a", Turn::Stopped), [Nothing, Nothing, Nothing]),
+        (anew(Turn::Open), [Briefing, Briefing, Briefing]),
+        (anew(Turn::Over), [Briefing, Briefing, Briefing]),
+        (anew(Turn::Stopped), [Briefing, Briefing, Briefing]),
+    ];
+    for (opening, expected) in table {
+        let told = [(false, true), (true, false), (true, true)]
+            .map(|(is_lost, has_worked)| opening.first_prompt(is_lost, has_worked));
+        assert_eq!(told, expected, "{opening:?}");
+    }
+}
+
+/// SC1: a session that waits is told with its next hook; one that was prompted knows already.
+#[test]
+fn what_goes_with_a_hook_is_what_no_prompt_has_told() {
+    let at = |told: &Told, how| told.agent(1).told_at_window(how);
+    let mut told = at_work(Restart::OnCrash);
+    assert_eq!(at(&told, Some(Followed::Started)), None, "its first session");
+    let compacted = Some((Beginning::Compaction, Form::Full));
+    assert_eq!(at(&told, Some(Followed::Compacted)), compacted);
+    assert_eq!(at(&told, Some(Followed::Cleared)), None, "a person wanted it to forget");
+    told.next_opening(1);
+    assert_eq!(at(&told, Some(Followed::Resumed)), None, "its prompt has told it");
+
+    let mut idle = at_work(Restart::OnCrash);
+    idle.show(1, Sign::Waits(Wait::Input));
+    idle.next_opening(1);
+    assert_eq!(at(&idle, Some(Followed::Resumed)), Some((Beginning::Crash, Form::Note)));
+    assert_eq!(at(&idle, None), Some((Beginning::Crash, Form::Note)));
+    assert_eq!(at(&idle, Some(Followed::Started)), Some((Beginning::Crash, Form::Full)), "lost");
+
+    let mut stopped = at_work(Restart::OnCrash);
+    stopped.stop();
+    stopped.wake();
+    assert_eq!(at(&stopped, Some(Followed::Resumed)), Some((Beginning::Stop, Form::Note)));
+}

@@ -1,0 +1,152 @@
+//! The executor of `Effect::Snapshot`: restores and removes snapshots, reads work trees ahead of time, and tells what came
+//! of it.
+//!
+//! Decides nothing. A restore always comes to an end that is told, whatever its files do.
+
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+
+use perennial_core::effect::{RemoveEffect, RestoreEffect, SnapshotEffect};
+use perennial_core::id::AgentId;
+use perennial_core::snapshot::{MOST_LISTED, RestoreOutcome, SnapshotFiles, SnapshotReport};
+use perennial_core::time::Time;
+use perennial_engine::git::GitError;
+use perennial_engine::git::object::ObjectId;
+use perennial_engine::git::snapshot::{
+    Restored, SnapshotStore, Stopped, TakeOrder, WithIndex, drop_snapshots, fill_cache, restore,
+    take,
+};
+
+use super::driver::{Driver, Incoming};
+use crate::daemon::snapshot_keeper::{SnapshotKeeper, Stored, recorded_files};
+use crate::error_chain::chain;
+
+impl Driver {
+    pub fn carry_out_snapshot(&mut self, effect: SnapshotEffect) {
+        let (now, driver) = (self.now(), self.driver.clone());
+        let tell = move |agent, report| {
+            tracing::debug!(%agent, ?report, "snapshots");
+            // A driver that is gone needs no answer.
+            let _ = driver.send(Incoming::Snapshots { agent, report });
+        };
+        // Without its thread nothing is told: the next daemon begins again.
+        let _ = self.world.snapshots.order(move |keeper| match effect {
+            SnapshotEffect::Restore(effect) => {
+                let (agent, report) = (effect.agent, restored(keeper, &effect, now));
+                tell(agent, report);
+            }
+            SnapshotEffect::Remove(effect) => {
+                if let Some(report) = removed(keeper, &effect) {
+                    tell(effect.agent, report);
+                }
+            }
+            SnapshotEffect::Look { agent, dir, .. } => {
+                look(keeper, agent, &PathBuf::from(dir), now);
+            }
+        });
+    }
+}
+
+/// Takes a snapshot of what is there now, which is the one of the present unless somebody has changed something since,
+/// and puts the files back.
+fn restored(keeper: &SnapshotKeeper, effect: &RestoreEffect, now: Time) -> SnapshotReport {
+    let mut found = None;
+    let done = catch_unwind(AssertUnwindSafe(|| put_back(keeper, effect, now, &mut found)));
+    let outcome = match done {
+        Ok(Ok(restored)) => outcome(&restored),
+        Ok(Err(stopped)) => {
+            let listed = stopped.left.iter().take(MOST_LISTED);
+            RestoreOutcome {
+                failed: Some(told(&stopped)),
+                left: stopped.left.len() as u64,
+                listed: listed.map(|path| path.chars().take(300).collect()).collect(),
+                ..outcome(&stopped.restored)
+            }
+        }
+        Err(_) => {
+            let failed = Some("an error in Perennial itself; see the daemon's log".to_owned());
+            RestoreOutcome { failed, ..RestoreOutcome::default() }
+        }
+    };
+    SnapshotReport::Restored { restore: effect.restore, found, outcome }
+}
+
+fn put_back(
+    keeper: &SnapshotKeeper,
+    effect: &RestoreEffect,
+    now: Time,
+    found: &mut Option<Box<SnapshotFiles>>,
+) -> Result<Restored, Box<Stopped>> {
+    let missing = || GitError::Missing(ObjectId([0; 20]));
+    let snapshot = effect.snapshot.as_ref().ok_or_else(missing)?;
+    let (store, commit) = (snapshot.store.clone(), snapshot.commit.to_string());
+    let target = keeper.open(&Stored { store, commit })?;
+    let (dir, holder) = (PathBuf::from(&effect.work_tree), effect.agent.to_string());
+    let order = TakeOrder { holder: Some(&holder), ..keeper.take_order(&dir, now) };
+    let taken = take(&order)?;
+    let files = recorded_files(&taken);
+    let present = Stored { store: files.store.clone(), commit: files.commit.clone() };
+    *found = Some(Box::new(files));
+    let with_index = if effect.with_index { WithIndex::Yes } else { WithIndex::No };
+    restore(&order, &target, &keeper.open(&present)?, with_index)
+}
+
+fn outcome(restored: &Restored) -> RestoreOutcome {
+    RestoreOutcome {
+        written: restored.written as u64,
+        removed: restored.removed as u64,
+        indexes: u32::try_from(restored.indexes).unwrap_or(u32::MAX),
+        ..RestoreOutcome::default()
+    }
+}
+
+fn told(stopped: &Stopped) -> String {
+    let why = match &stopped.error {
+        GitError::InTheWay(paths) => {
+            let named = paths.iter().take(5).cloned().collect::<Vec<_>>().join(", ");
+            format!("files that no snapshot holds are in the way: {named}")
+        }
+        GitError::Locked(path) => format!("git's index is locked: {} exists", path.display()),
+        error => chain(error),
+    };
+    why.chars().take(300).collect()
+}
+
+/// Nothing is told if it can't be done now: the next daemon tries again.
+fn removed(keeper: &SnapshotKeeper, effect: &RemoveEffect) -> Option<SnapshotReport> {
+    let mut by_store: BTreeMap<&str, (Vec<u32>, Vec<ObjectId>)> = BTreeMap::new();
+    for (number, snapshot) in &effect.snapshots {
+        let (numbers, commits) = by_store.entry(&snapshot.store).or_default();
+        numbers.push(*number);
+        commits.extend(ObjectId::parse(&snapshot.commit.to_string()));
+    }
+    let (mut gone, mut freed) = (Vec::new(), 0);
+    let holder = effect.agent.to_string();
+    for (store, (numbers, commits)) in by_store {
+        let path = keeper.repository(store);
+        // A repository that somebody removed has nothing to remove.
+        let dropped = match path.exists() {
+            true => drop_snapshots(&SnapshotStore::at(path), Some(&holder), &commits),
+            false => Ok(0),
+        };
+        match dropped {
+            Ok(bytes) => {
+                gone.extend(numbers);
+                freed += bytes;
+            }
+            Err(error) => tracing::warn!(why = %chain(&error), "snapshots can't be removed"),
+        }
+    }
+    gone.sort_unstable();
+    (!gone.is_empty()).then_some(SnapshotReport::Removed { numbers: gone, bytes: freed })
+}
+
+/// Gives way to everything else that waits for the thread.
+fn look(keeper: &SnapshotKeeper, agent: AgentId, dir: &std::path::Path, now: Time) {
+    let is_alone = |_| keeper.is_idle();
+    let order = TakeOrder { go_on: &is_alone, ..keeper.take_order(dir, now) };
+    if let Err(error) = fill_cache(&order) {
+        tracing::debug!(%agent, why = %chain(&error), "a work tree was not read ahead");
+    }
+}

@@ -1,0 +1,115 @@
+//! `handoffs`: what a successor reads and runs again, with a briefing that it goes by and without.
+
+use std::path::Path;
+
+use perennial_api::handoffs::Handoffs;
+use serde_json::{Value, json};
+use understudy::Turn;
+
+use crate::claude::{Stage, bash, state};
+use crate::sealed::Sealed;
+
+const FREE: [&str; 3] = ["--permission-mode", "bypassPermissions", "--trust"];
+
+fn read(dir: &Path, file: &str) -> Value {
+    json!([{ "name": "Read", "input": { "file_path": dir.join(file) } }])
+}
+
+fn write(dir: &Path, file: &str) -> Value {
+    json!([{ "name": "Write", "input": { "file_path": dir.join(file), "content": "x" } }])
+}
+
+fn told(sealed: &Sealed, more: &[&str]) -> Handoffs {
+    let asked = [&["--json", "handoffs"][..], more].concat();
+    serde_json::from_str(&sealed.ok(asked)).expect("figures")
+}
+
+/// The first session looks around, builds and writes; the second begins a new conversation and does this until it writes.
+fn succeeded(role: &str, looks: impl Fn(&Path) -> Vec<Value>) -> (Stage, Handoffs) {
+    let stage = Stage::new();
+    let dir = stage.sealed.dir.clone();
+    for file in ["a.txt", "b.txt"] {
+        std::fs::write(dir.join(file), "words").expect("written");
+    }
+    let mut watch = stage.sealed.watch();
+    let first = [
+        read(&dir, "a.txt"),
+        read(&dir, "b.txt"),
+        bash("sh -c 'echo built'"),
+        write(&dir, "c.txt"),
+    ];
+    let done = |words: &str| std::iter::once(Turn::text(words));
+    let first = first.into_iter().map(|tools| turn(&tools)).chain(done("Half of it is done."));
+    stage.model.script_everybody(first.collect::<Vec<_>>());
+    let options = [&FREE[..], &["--role", role]].concat();
+    stage.spawn("ada", &options, "write both files");
+    state(&mut watch, "ada", "waiting", "idle");
+    // What the successor does is scripted: a briefing saves looking around only where the model goes by it.
+    let tools = looks(&dir).into_iter().chain([write(&dir, "d.txt")]);
+    let second = tools.map(|tools| turn(&tools)).chain(done("All of it is done."));
+    stage.model.script_everybody(second.collect::<Vec<_>>());
+    stage.sealed.ok(["restart", "ada", "--fresh"]);
+    stage.sealed.until("the successor has written", || dir.join("d.txt").exists());
+    stage.sealed.until("its first change is counted", || {
+        told(&stage.sealed, &["ada"]).sessions.last().is_some_and(|one| one.has_changed)
+    });
+    let handoffs = told(&stage.sealed, &["ada"]);
+    (stage, handoffs)
+}
+
+fn turn(tools: &Value) -> Turn {
+    serde_json::from_value(json!({ "tools": tools })).expect("a turn")
+}
+
+//
+#[test]
+fn a_successor_that_looks_at_everything_again_costs_more_than_one_that_goes_by_its_briefing() {
+    let again = |dir: &Path| {
+        let files = ["a.txt", "b.txt", "c.txt"].map(|file| read(dir, file));
+        files.into_iter().chain([bash("sh -c 'echo built'")]).collect()
+    };
+    let (lost, without) = succeeded("builder", again);
+    let (_kept, with) = succeeded("builder", |_| Vec::new());
+    let (without, with) = (&without.sessions[0], &with.sessions[0]);
+    for one in [without, with] {
+        assert_eq!((one.session, one.after.as_str(), one.is_fresh), (2, "restart", true));
+    }
+    assert_eq!((without.files_read_again, without.commands_run_again), (3, 1));
+    assert_eq!((with.files_read_again, with.commands_run_again), (0, 0));
+    assert!(without.steps > with.steps && without.tokens > with.tokens, "{without:?} {with:?}");
+    let summed = told(&lost.sealed, &[]).roles;
+    assert_eq!((summed[0].role.as_deref(), summed[0].files_read_again), (Some("builder"), 3));
+    let shown = lost.sealed.ok(["show", "ada"]);
+    assert!(shown.contains("session 2 after restart: 3 files read again, 1 commands"), "{shown}");
+    assert!(lost.sealed.ok(["handoffs"]).contains("builder"));
+    assert!(lost.sealed.ok(["handoffs", "ada"]).contains("restart"));
+    // The dead count, too, also when they have left memory, and for the role that they had.
+    lost.sealed.ok(["bury", "ada", "--summary", "done"]);
+    lost.sealed.ok(["down"]);
+    lost.sealed.start_daemon();
+    assert_eq!(told(&lost.sealed, &[]).roles, summed);
+    assert_eq!(told(&lost.sealed, &["ada"]).sessions.len(), 1);
+    // What can't be read is named, and is not the same as zero.
+    let mut places = vec![lost.sealed.root.clone()];
+    while let Some(place) = places.pop() {
+        for entry in std::fs::read_dir(place).expect("read").map(|entry| entry.expect("read")) {
+            let (path, kind) = (entry.path(), entry.file_type().expect("a kind"));
+            if kind.is_dir() {
+                places.push(path);
+            } else if path.extension().is_some_and(|it| it == "jsonl") {
+                std::fs::remove_file(path).expect("removed");
+            }
+        }
+    }
+    let unread = told(&lost.sealed, &[]);
+    assert_eq!((unread.sessions.len(), &unread.unread[..]), (0, &["ada".to_owned()][..]));
+    assert!(lost.sealed.ok(["handoffs"]).contains("can't be read: ada"));
+}
+
+#[test]
+fn nobody_has_succeeded_anybody_yet() {
+    let sealed = Sealed::up();
+    assert!(sealed.ok(["handoffs"]).starts_with("nothing counted yet"));
+    assert_eq!(told(&sealed, &[]), Handoffs::default());
+    assert_eq!(sealed.run(["handoffs", "nobody"]).code, 4);
+}
