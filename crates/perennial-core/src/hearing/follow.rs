@@ -91,7 +91,7 @@ impl Hearing {
         }
         if how == Followed::Compacted {
             heard.signs.extend(self.unannounced(agent));
-            self.leave_window(now);
+            self.leave_window(at, now);
         } else if how.begins_a_window() {
             (self.sample, self.window_from) = (None, Some(at));
             (self.said_at, self.announced_at) = (None, None);

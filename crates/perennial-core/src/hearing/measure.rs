@@ -93,10 +93,12 @@ impl Hearing {
         drawn <= self.compacted_at || drawn < self.figures_from
     }
 
-    /// A window begins in a conversation that goes on.
-    pub(super) fn leave_window(&mut self, now: Time) {
+    /// A window begins in a conversation that goes on, after a compaction that came about then. One that was announced later
+    /// is still ahead: the transcript may be read late.
+    pub(super) fn leave_window(&mut self, compacted: Time, now: Time) {
         self.sample.take_if(|(_, measured)| *measured <= now);
-        (self.said_at, self.announced_at) = (None, None);
+        self.said_at = None;
+        self.announced_at.take_if(|announced| *announced <= compacted);
     }
 
     /// A hook reported a compaction: samples wait for the transcript, unless it has the compaction
@@ -142,7 +144,7 @@ impl Hearing {
         if !is_again {
             let unannounced = self.unannounced(agent);
             self.window_from = Some(at);
-            self.leave_window(now);
+            self.leave_window(at, now);
             // H19: a hook that tells of it is answered by itself, before or after this.
             if !was_hinted {
                 (self.is_briefed, self.owed) = (false, Some(Followed::Compacted));

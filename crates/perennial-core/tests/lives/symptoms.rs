@@ -108,6 +108,33 @@ fn an_announced_compaction_is_medium_once_and_a_second_one_high() {
     }
 }
 
+/// H24: the transcript is read late, and both compactions of a turn were announced by then. The line of the first one says
+/// nothing of the second.
+#[test]
+fn two_announced_compactions_that_are_read_late_count_once_each() {
+    let mut listener = used(95);
+    let first = announce(&mut listener);
+    listener.told.pass(Duration::from_secs(1));
+    let compacted = listener.told.now;
+    listener.told.pass(Duration::from_secs(1));
+    let answered = listener.told.now;
+    listener.hear(&tools(&["x"]));
+    let second = announce(&mut listener);
+    assert!(first < compacted && answered < second);
+    let written = |seen: Seen, at: Time| {
+        Fact::new(Origin::Transcript, seen).at(Some(at)).within(Some(conversation("a")))
+    };
+    listener.hear(&written(Seen::Compacted, compacted));
+    listener.hear(&written(Seen::Answered, answered));
+    listener.told.pass(Duration::from_secs(1));
+    listener.write(Seen::Compacted);
+    assert_eq!(symptoms(&listener), [MEDIUM, HIGH]);
+    // The announcement is used up with the second: a third compaction without one is news.
+    goes_on(&mut listener, "y");
+    listener.write(Seen::Compacted);
+    assert_eq!(symptoms(&listener), [MEDIUM, HIGH, (Symptom::Compacted, Urgency::High)]);
+}
+
 /// H24, found by seed 741: while the journal fails, what was heard is not in the record yet.
 #[test]
 fn a_compaction_counts_once_while_nothing_is_recorded() {
