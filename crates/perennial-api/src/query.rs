@@ -71,7 +71,7 @@ pub struct Snapshot {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct Checkpoints {
-    /// The newest so many; default 50, at most 1000.
+    /// How many of the newest; default 50, at most 1000.
     pub limit: Option<u64>,
 }
 
@@ -253,7 +253,7 @@ pub struct Signals {
     pub after: Option<String>,
     /// Only signals behind this place in the journal, oldest first.
     pub position: Option<u64>,
-    /// The answer waits so many seconds for a first signal, at most 30; without `after` or `position`, for one from
+    /// The answer waits this many seconds for a first signal, at most 30; without `after` or `position`, for one from
     /// now on.
     pub wait_s: Option<u64>,
     /// The maximum number of results; default 20, at most 500.

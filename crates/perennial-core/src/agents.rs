@@ -444,7 +444,7 @@ impl Agents {
         is_of(agent, self.node)
     }
 
-    /// What to do for an agent, if so many sessions may run.
+    /// What to do for an agent, with this limit on running sessions.
     pub fn plan(&self, id: AgentId, most: Option<usize>, now: Time) -> Plan {
         match self.get(id) {
             Some(agent) if self.is_own(agent) => agent::plan(agent, self.may_start(id, most), now),

@@ -260,7 +260,7 @@ impl Hearing {
 
     /// For a session that an earlier daemon heard: from the agent's record and from what was kept.
     /// The transcript, read again, brings it up to date. The last reminder that is recorded for it
-    /// came after so many tool calls.
+    /// came after this number of tool calls.
     pub fn resume(agent: &Agent, kept: Kept, recorded: u64) -> Option<Hearing> {
         let session = agent.session.as_ref()?;
         let window_at = agent.clock.since.unwrap_or_default();

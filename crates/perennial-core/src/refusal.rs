@@ -149,7 +149,7 @@ pub enum Refusal {
     },
     /// Perennial's own mail: nobody would read an answer.
     NotAnswerable,
-    /// A mail of this length can't go to so many at once.
+    /// A mail of this length can't go to this many at once.
     TooManyCopies {
         copies: u32,
         most: u32,

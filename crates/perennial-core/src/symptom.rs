@@ -183,7 +183,7 @@ fn unquoted(text: &str) -> String {
     kept
 }
 
-/// How urgent a symptom is, in a session that had so many compactions before.
+/// How urgent a symptom is, in a session that had this number of compactions before.
 pub fn urgency(symptom: Symptom, sample: Option<&Sample>, compactions: u32) -> Urgency {
     let is_full = |sample: &&Sample| {
         is_measured(sample) && sample.usable_percent() >= Threshold::ThreeQuarters.percent()

@@ -219,7 +219,7 @@ impl Author {
         [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
     }
 
-    /// A JSON string of so many characters, quotes included.
+    /// A JSON string of this many characters, quotes included.
     fn text(&mut self, length: usize) -> String {
         let start = self.below(self.pool.len() - length);
         json!(self.pool[start..start + length]).to_string()

@@ -12,7 +12,7 @@ use perennial_sim::{Summary, Violation, explore_one};
 
 /// How often it says how far it is.
 const PROGRESS_EVERY: Duration = Duration::from_secs(10);
-/// With so many violations something is wrong with everything.
+/// With this many violations something is wrong with everything.
 const MOST_VIOLATIONS: usize = 50;
 
 struct Exploration {

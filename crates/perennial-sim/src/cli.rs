@@ -101,7 +101,7 @@ impl Window {
     }
 }
 
-/// What a status line says of so many tokens.
+/// What a status line says of this number of tokens.
 pub fn sample(tokens: u64) -> Sample {
     let (window, usable) = (WINDOW_TOKENS, USABLE_TOKENS);
     Sample { tokens, window, usable, source: Source::StatusLine }

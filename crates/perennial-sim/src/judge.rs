@@ -49,7 +49,7 @@ use crate::world::World;
 
 /// What the model says of a start: no sign within this is a failed one …
 const START_LIMIT: Duration = Duration::from_secs(90);
-/// … and so many agents start at once after a reboot.
+/// … and this many agents start at once after a reboot.
 const STARTING_AT_ONCE: usize = 2;
 
 #[derive(Debug, Default)]

@@ -47,7 +47,7 @@ const NAMES: [&str; 3] = ["ada", "bob", "eve"];
 /// Fewer still, so that nodes bury its last holders at once.
 const ROLES: [&str; 2] = ["architect", "steward"];
 const STEPS: u64 = 250;
-/// A cluster that does not come to rest within so many steps never does.
+/// A cluster that does not come to rest within this many steps never does.
 const REST_STEPS: u64 = 20_000;
 
 /// What is left out, to see that the properties notice.

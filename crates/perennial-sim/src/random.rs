@@ -32,7 +32,7 @@ impl Random {
         range.start + self.below(range.end.saturating_sub(range.start))
     }
 
-    /// True so many times in a thousand.
+    /// True this many times in a thousand.
     pub fn per_mille(&mut self, share: u64) -> bool {
         self.below(1000) < share
     }

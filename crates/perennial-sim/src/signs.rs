@@ -428,7 +428,7 @@ impl World {
     }
 }
 
-/// The highest threshold that so many tokens reach.
+/// The highest threshold that this number of tokens reaches.
 fn reached(tokens: u64) -> Option<Threshold> {
     let percent = sample(tokens).usable_percent();
     Threshold::ALL.into_iter().rfind(|threshold| percent >= threshold.percent())

@@ -63,7 +63,7 @@ fn number(world: &World) -> u64 {
     session.map_or(0, |session| u64::from(session.number.0))
 }
 
-/// Lets time pass; a while after so many more records the daemon is killed, and another one starts. Says whether it was.
+/// Lets time pass; a while after this many more records the daemon is killed, and another one starts. Says whether it was.
 fn killed_after(world: &mut World, records: usize, later: Duration) -> bool {
     let head = world.journal.events().count() + records;
     world.run_until(MINUTES, |world| world.journal.events().count() >= head);

@@ -221,7 +221,7 @@ pub enum Content {
     },
     /// The clock passed a threshold.
     Notice { threshold: String, sample: Sample },
-    /// How the clock stands after so many tool calls.
+    /// How the clock stands after this number of tool calls.
     Reminder { calls: u64, sample: Option<Sample> },
     /// Mail.
     Mail {

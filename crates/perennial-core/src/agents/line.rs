@@ -6,7 +6,7 @@
 //!
 //! Invariants
 //! - L1  At most `RESUMED_AT_ONCE` agents of a node are starting while the line goes on (F3).
-//! - L2  With a limit, no session begins while so many of the node's have begun and not ended. A session counts until nothing
+//! - L2  With a limit, no session begins while as many of the node's as it allows have begun and not ended. A session counts until nothing
 //!   of it is left; one that waits in line does not.
 //! - L3  Who waits is in the order in which their sessions were asked for. Whoever comes anew gets in behind them, unless
 //!   there is room for all of them.
@@ -121,7 +121,7 @@ impl Line {
         ahead.any(|(_, first)| *first == id)
     }
 
-    /// Whether a start that was decided for the agent may be carried out, beside so many others of the same batch.
+    /// Whether a start that was decided for the agent may be carried out, beside this number of others of the same batch.
     pub fn has_room(
         &self,
         id: AgentId,

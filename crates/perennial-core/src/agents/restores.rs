@@ -55,7 +55,7 @@ impl Agents {
         self.restores.around(&agent.launch.dir)
     }
 
-    /// Whether a session of the agent may start now, if so many may run. Those that a restore holds back stand in
+    /// Whether a session of the agent may start now, with this limit on running sessions. Those that a restore holds back stand in
     /// nobody's way.
     pub fn may_start(&self, id: AgentId, most: Option<usize>) -> bool {
         let is_free = |id| self.held_back_by(id).is_none();

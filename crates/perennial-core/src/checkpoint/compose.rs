@@ -242,7 +242,7 @@ fn line(text: &str, bytes: usize) -> String {
     cut(&text, bytes)
 }
 
-/// At most so many bytes, whole characters, with a sign that something is missing.
+/// At most this many bytes, whole characters, with a sign that something is missing.
 fn cut(text: &str, bytes: usize) -> String {
     match text.len() > bytes {
         true => {

@@ -9,7 +9,7 @@
 //!   anybody's choice, in a directory of its parent's, with a permission mode that is not above its
 //!   parent's, and with the directory's trust only where its parent has it. The built-in holder holds its
 //!   sessions.
-//! - OF2  An agent that has so many children outside the cemetery has no more born, and lines of descent are at
+//! - OF2  An agent that has its limit of children outside the cemetery has no more born, and lines of descent are at
 //!   most so long. Children in the freezer count: their parent may wake them.
 
 use super::{Decision, Fleet};

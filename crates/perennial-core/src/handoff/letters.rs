@@ -213,7 +213,7 @@ fn quoted(words: &str) -> String {
     text::quoted(words, usize::MAX)
 }
 
-/// At most so many bytes, whole characters.
+/// At most this many bytes, whole characters.
 pub(super) fn bounded(text: &str, bytes: usize) -> String {
     match text.len() > bytes {
         true => format!("{}…", &text[..text.floor_char_boundary(bytes.saturating_sub(3))]),

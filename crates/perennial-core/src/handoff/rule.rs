@@ -74,7 +74,7 @@ pub(crate) fn showed(
     }
 }
 
-/// What is said of a symptom that makes a handoff due, after so many compactions.
+/// What is said of a symptom that makes a handoff due, after this number of compactions.
 fn subject(symptom: Symptom, before: u32) -> String {
     match symptom.is_compaction() {
         true => format!("its conversation was compacted {} times in one session", before + 1),

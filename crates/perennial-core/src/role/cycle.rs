@@ -1,4 +1,4 @@
-//! When a role's terms have a holder's session give way to the next one: after so many units of work, after certain
+//! When a role's terms have a holder's session give way to the next one: after a number of units of work, after certain
 //! events, and at a share of the context window.
 //!
 //! A proxy for how full the window is, not a law: whoever declares a role sets its numbers. Where the terms say

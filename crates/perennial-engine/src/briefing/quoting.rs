@@ -8,13 +8,13 @@ use perennial_core::text::voiceless;
 
 use crate::harness::{mail_texts, session_texts};
 
-/// One line between quotation marks, the marks apart of at most so many bytes.
+/// One line between quotation marks, at most this many bytes long without the marks.
 pub fn quoted(text: &str, bytes: usize) -> String {
     let one_line = begins(text, bytes).split_whitespace().collect::<Vec<_>>().join(" ");
     session_texts::quotation(&mail_texts::harmless(&tame(&one_line), bytes))
 }
 
-/// Lines behind quotation marks, together of at most so many bytes.
+/// Lines behind quotation marks, at most this many bytes together.
 pub fn lines(text: &str, bytes: usize) -> String {
     let mut quoted = String::new();
     for line in text.trim().lines() {

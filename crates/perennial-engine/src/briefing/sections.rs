@@ -24,7 +24,7 @@ const TAIL_BYTES: usize = 2400;
 const PATH_BYTES: usize = 160;
 const ITEM_BYTES: usize = 240;
 
-/// Appends the sections, so that the text has at most so many bytes.
+/// Appends the sections, so that the text has at most this many bytes.
 pub fn write(standing: &Standing<'_>, text: &mut String, limit: usize) {
     let part = |bytes: usize| bytes * limit / PROMPT_BYTES;
     let checkpoint = standing.checkpoint;

@@ -21,7 +21,7 @@ use crate::regular_file::{self, Links};
 
 /// Of directories that name each other as alternates.
 const MOST_ALTERNATES: usize = 64;
-/// Bases of deltas are kept until they are so many bytes.
+/// Bases of deltas are kept until they are this many bytes.
 const MOST_CACHED: usize = 16 << 20;
 /// What a delta of a delta in another pack may come to.
 const MOST_HOPS: usize = 64;

@@ -218,7 +218,7 @@ pub fn notice(threshold: Threshold, sample: Option<&Sample>) -> String {
     format!("[Perennial clock: {} %] {} {advice}", threshold.percent(), measured(sample))
 }
 
-/// What a session is told now and then, after so many tool calls.
+/// What a session is told now and then, after a number of tool calls.
 pub fn reminder(calls: u64, sample: Option<&Sample>) -> String {
     format!("{} {}", reminder_mark(calls), measured(sample))
 }

@@ -97,7 +97,7 @@ mod unsaid {
 }
 
 impl InputRules {
-    /// How long the echo of a paste of so many bytes may take.
+    /// How long the echo of a paste of this many bytes may take.
     pub fn echo_within(&self, usual: Duration, bytes: usize) -> Duration {
         let thousands = u32::try_from(bytes / 1000).unwrap_or(u32::MAX);
         usual.saturating_add(

@@ -12,7 +12,7 @@ use crate::timestamp::rfc3339_seconds;
 
 /// At most this many posts are shown …
 pub const POSTS: usize = 50;
-/// … and so many bytes of one.
+/// … and this many bytes of one.
 const TEXT_BYTES: usize = 4000;
 
 #[derive(Debug, Clone)]

@@ -24,7 +24,7 @@ enum Outcome {
     Refused,
     /// Opened, and a part of it can't be read at all.
     Partly,
-    /// Each record was read or reported; so many were read.
+    /// Each record was read or reported; this is how many were read.
     Read(usize),
 }
 

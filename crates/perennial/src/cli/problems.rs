@@ -360,7 +360,7 @@ pub fn control_in_keys() -> Problem {
 }
 
 pub fn bad_key_count(bytes: usize, most: usize) -> Problem {
-    usage("bad-keys", "can't type so many keys at once, or none")
+    usage("bad-keys", "can't type this many keys at once, or none")
         .because(format!("they are {bytes} bytes; between 1 and {most} can be typed"))
         .next("leave out --no-enter to send a longer text")
 }

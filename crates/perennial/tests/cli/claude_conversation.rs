@@ -25,7 +25,7 @@ fn passed(watch: &Watch) -> Vec<String> {
     passed.map(|seen| seen.event.data["threshold"].to_string()).collect()
 }
 
-/// Waits until so many thresholds have passed in all.
+/// Waits until this many thresholds have passed in all.
 fn passes(watch: &mut Watch, count: usize) {
     let mut left = count;
     watch.wait(&format!("{count} thresholds"), |seen| {

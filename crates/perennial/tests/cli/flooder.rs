@@ -116,7 +116,7 @@ fn status(stream: &mut UnixStream) -> u16 {
     }
 }
 
-/// Reads so many more answers, or to the end.
+/// Reads this many more answers, or to the end.
 fn read_answers(stream: &mut UnixStream, mut left: usize) {
     let mut lines = BufReader::new(stream).lines();
     while left > 0

@@ -253,7 +253,7 @@ mod agent_clis {
         assert!(!stage.kinds().iter().any(|kind| kind == "handoff-asked"));
     }
 
-    /// By its role's rule: so many rounds, then the next session. It does not answer, and is ended at the deadline.
+    /// By its role's rule: a number of rounds, then the next session. It does not answer, and is ended at the deadline.
     // covers: G-02, S-15
     #[test]
     fn claude_is_handed_off_by_the_rule_of_its_role() {

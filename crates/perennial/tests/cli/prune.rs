@@ -27,7 +27,7 @@ fn printed(sealed: &Sealed, agent: &Agent, session: u64) {
     sealed.until("it printed", || std::fs::read(&file).is_ok_and(|bytes| bytes.len() > 5));
 }
 
-/// An agent whose sessions have ended, but for the last of so many, which runs.
+/// An agent whose sessions have ended, but for the last one, which runs.
 #[track_caller]
 fn with_sessions(sealed: &Sealed, name: &str, count: u64) -> Agent {
     let agent = sealed.spawn(name, TALKS);
@@ -60,7 +60,7 @@ fn sessions(pruned: &Pruned) -> Vec<(&str, Vec<u64>)> {
     pruned.agents.iter().map(|agent| (agent.target.as_str(), numbers(agent))).collect()
 }
 
-/// As if a session had printed last so many days ago.
+/// As if a session had printed last this many days ago.
 fn age(file: &Path, days: u64) {
     let then = SystemTime::now() - Duration::from_secs(days * 86_400);
     for path in [file.to_owned(), file.with_file_name("rec.0.marks")] {

@@ -10,7 +10,7 @@ use crate::processes;
 use crate::proof::Proof;
 use crate::sealed::Sealed;
 
-/// One trial in so many ends with a kill of the daemon.
+/// One trial in this many ends with a kill of the daemon.
 const KILL_ONE_IN: u64 = 500;
 /// What a daemon may have at most, however many posts there are.
 const LARGEST_DAEMON: u64 = 48 << 20;

@@ -25,7 +25,7 @@ impl Proof {
         Proof { row, wanted, done: 0, violations: 0, seed, chance: seed, began: now, told: now }
     }
 
-    /// Each trial that is wanted stands for so many.
+    /// Each trial that is wanted stands for this many.
     pub fn multiply(&mut self, trials: usize) {
         self.wanted *= trials as u64;
     }

@@ -110,7 +110,7 @@ fn json_of(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("own types become JSON")
 }
 
-/// A text in pieces of so many characters.
+/// A text in pieces of this many characters.
 fn pieces(text: &str, chunk: std::num::NonZeroUsize) -> Vec<String> {
     let characters: Vec<char> = text.chars().collect();
     characters.chunks(chunk.get()).map(|piece| piece.iter().collect()).collect()

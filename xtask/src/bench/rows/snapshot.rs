@@ -19,7 +19,7 @@ const TREES: [usize; 3] = [554, 2_300, 20_000];
 const ROUNDS: usize = 20;
 /// Against `git status` on an unchanged tree.
 const GOAL: f64 = 1.2;
-/// With ten changed files: so many milliseconds, up to so many files; and never more than `git stash create`.
+/// With ten changed files: the first are milliseconds, the second is up to how many files; and never more than `git stash create`.
 const LIMITS: [(usize, f64); 2] = [(600, 30.0), (2_300, 40.0)];
 
 pub fn snapshot(_: &Workshop, _: &[&str], lines: &mut Vec<Line>) -> Result<()> {

@@ -30,7 +30,7 @@ use crate::workshop::{Workshop, output};
 const AGENTS: usize = 1_000;
 const TASKS: u128 = 10_000;
 const MAILS: u128 = 50_000;
-/// A project has so many of the tasks.
+/// A project has this many of the tasks.
 const PROJECTS: u128 = 10;
 const CALLS: usize = 40;
 const FOUND_AGAIN: Duration = Duration::from_secs(60);

@@ -146,7 +146,7 @@ fn held(ids: &[u128]) -> Trace {
     Trace::Held { dated: None, words: brings(ids) }
 }
 
-/// T12: in the order of recording, so many at once, the next when these are seen.
+/// T12: in the order of recording, a number of them at once, the next when these are seen.
 #[test]
 fn in_a_turn_mail_goes_with_the_hooks_some_at_once_and_in_order() {
     let mut told = in_turn();

@@ -12,7 +12,7 @@ use rustix::fs::{FileType, Mode, OFlags, ResolveFlags};
 
 use super::walk::{FileStat, WalkedFile};
 
-/// A file that changes under the reader is read so many times.
+/// A file that changes under the reader is read this many times.
 const TRIES: usize = 3;
 
 #[derive(Debug)]

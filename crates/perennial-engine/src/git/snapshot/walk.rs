@@ -130,7 +130,7 @@ struct Walk<'a> {
     is_ended: AtomicBool,
 }
 
-/// From so many tracked files on, two threads walk: most of a walk is the kernel's time.
+/// From this many tracked files on, two threads walk: most of a walk is the kernel's time.
 const MANY: usize = 1500;
 
 pub fn walk(root: &OwnedFd, order: &WalkOrder<'_>) -> Result<Walked, GitError> {

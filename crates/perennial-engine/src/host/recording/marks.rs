@@ -17,7 +17,7 @@ use super::file_name;
 
 /// Marks are at least this far apart, unless the size changed …
 const INTERVAL: Duration = Duration::from_secs(1);
-/// … and twice as far after each so many marks of a file.
+/// … and twice as far each time a file has this many marks more.
 const MARKS_PER_INTERVAL: u32 = 512;
 /// No file has more.
 const MARKS_MAX: u32 = 8192;

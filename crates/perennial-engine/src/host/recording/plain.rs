@@ -8,7 +8,7 @@ use super::Recording;
 
 /// At most this many bytes are looked at …
 const LOOKED_AT_BYTES: usize = 16 << 10;
-/// … and so many of text are kept.
+/// … and this many of text are kept.
 const KEPT_BYTES: usize = 2000;
 const KEPT_LINES: usize = 20;
 

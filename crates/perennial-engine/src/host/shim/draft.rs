@@ -100,7 +100,7 @@ enum KeyScan {
     Single,
     /// A terminal's long answer, up to `BEL` or `ST`.
     Text,
-    /// An old mouse report: so many bytes more.
+    /// An old mouse report: this many bytes more.
     Mouse(u8),
 }
 

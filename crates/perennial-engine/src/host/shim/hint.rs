@@ -66,7 +66,7 @@ impl Hint {
         }
     }
 
-    /// The screen has so many columns from here on. Where the words are cut off they prove nothing.
+    /// The screen has this many columns from here on. Where the words are cut off they prove nothing.
     pub fn set_columns(&mut self, columns: u16) {
         let room = columns.saturating_add(1).saturating_sub(self.first_column);
         let room = usize::from(room.saturating_sub(self.right_margin));

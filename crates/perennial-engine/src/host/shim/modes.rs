@@ -65,7 +65,7 @@ impl Modes {
         Modes { frame_end, is_upward, ..Modes::default() }
     }
 
-    /// The screen has so many rows from here on.
+    /// The screen has this many rows from here on.
     pub fn set_rows(&mut self, rows: u16) {
         self.rows = rows;
     }

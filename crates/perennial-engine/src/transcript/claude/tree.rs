@@ -12,9 +12,9 @@ use crate::transcript::step::StepId;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bearing {
     None,
-    /// A model answered with so many tokens before it.
+    /// A model answered with this number of tokens before it.
     Measured(u64),
-    /// Everything before was replaced by a summary of so many tokens, if the CLI said how many.
+    /// Everything before was replaced by a summary of this number of tokens, if the CLI said how many.
     Compacted(Option<u64>),
 }
 

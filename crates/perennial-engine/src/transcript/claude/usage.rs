@@ -14,7 +14,7 @@ use super::line::{self, Name};
 use crate::transcript::step::{Tokens, Usage};
 use crate::transcript::tail;
 
-/// No request has so many; what says so is broken. Sums of them stay far from the end of `u64`.
+/// No request has this many; what says so is broken. Sums of them stay far from the end of `u64`.
 const TOKENS_MAX: u64 = 1 << 32;
 
 static USAGE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"usage\""));

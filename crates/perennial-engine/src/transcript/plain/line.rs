@@ -9,7 +9,7 @@ use crate::transcript::step::{
     Compaction, CompactionTrigger, Content, ErrorKind, Excerpt, StepId, Tokens, Usage,
 };
 
-/// No request has so many; what says so is broken. Sums of them stay far from the end of `u64`.
+/// No request has this many; what says so is broken. Sums of them stay far from the end of `u64`.
 const TOKENS_MAX: u64 = 1 << 32;
 
 /// The line can't be read, or says what cannot be.

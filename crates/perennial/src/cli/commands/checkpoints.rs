@@ -32,7 +32,7 @@ pub struct Args {
     /// Show the newest one
     #[arg(long, conflicts_with_all = ["number", "limit"])]
     last: bool,
-    /// List at most so many, the newest [default: 50]
+    /// List at most this many, the newest [default: 50]
     #[arg(short = 'n', long, value_name = "COUNT", conflicts_with = "number")]
     #[arg(allow_negative_numbers = true, value_parser = within::<1, MOST>)]
     limit: Option<u64>,

@@ -132,7 +132,7 @@ pub struct WaitArgs {
     /// Only signals behind this one
     #[arg(long, value_name = "ID")]
     after: Option<String>,
-    /// Give up after so many seconds
+    /// Give up after this many seconds
     #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
     #[arg(value_parser = within::<0, { u32::MAX as u64 }>)]
     timeout: Option<u64>,

@@ -95,7 +95,7 @@ pub fn candidates(
 }
 
 /// Bash breaks words at `:`, too: an address is put together again. Of one that is the last word, the shell has the
-/// beginning already: so many bytes.
+/// beginning already: this many bytes.
 fn joined(words: &[String]) -> (Vec<String>, usize) {
     let mut all: Vec<String> = Vec::new();
     let mut split_off = 0;

@@ -10,7 +10,7 @@ use super::text::{plain, quoted_lines, wrapped};
 /// So many files are listed; the others are counted.
 const LISTED: usize = 20;
 
-/// The table, of at most so many.
+/// The table, with at most this many rows.
 pub fn list(found: &[Checkpoint], most: usize, canvas: &Canvas<'_>) -> String {
     let all = &found[..found.len().min(most)];
     if all.is_empty() {

@@ -7,7 +7,7 @@ use super::roster::Canvas;
 use super::table::{Cell, Clip, Column, ids, table};
 use super::text::{plain, quotation};
 
-/// The table of `escalations`, of at most so many. `options` ask for the next page.
+/// The table of `escalations`, with at most this many rows. `options` ask for the next page.
 pub fn list(found: &[Escalation], most: usize, options: &str, canvas: &Canvas<'_>) -> String {
     let all = &found[..found.len().min(most)];
     let Some(last) = all.last() else {

@@ -37,7 +37,7 @@ pub struct LinePrinter<'a> {
     /// Those that the bytes have not come to yet.
     marks: VecDeque<RecordingMark>,
     cut_bytes: Option<u64>,
-    /// The newest lines, where only so many are wanted; none once they are printed.
+    /// The newest lines, where only a number of them is wanted; none once they are printed.
     newest: Option<VecDeque<Line>>,
     is_full_screen: bool,
     /// It was told that lines have no times.
