@@ -112,8 +112,8 @@ pub struct TaskSession {
     /// The agent's name, or its id if it has left memory.
     pub agent: String,
     pub number: u64,
-    /// Why it began: `taken` (the task was taken in it), `handoff`, `woken`, `restarted`, `crash`, `reboot` or `ended` (the
-    /// one before ended by itself).
+    /// Why it began: `taken` (the task was taken in it), or after what: `birth` (the agent was born with it), `handoff`, `wake`,
+    /// `stop` (woken after a stop), `restart`, `crash`, `reboot` or `again` (the one before ended by itself).
     pub why: String,
     pub planned: bool,
     #[cfg_attr(feature = "schema", schemars(extend("format" = "date-time")))]

@@ -123,8 +123,6 @@ pub struct Agent {
     pub handoff: Handoffs,
     /// The task by which it may rest, once nothing else is left for it to do.
     pub rest: Option<Box<Earned>>,
-    /// Why its newest session was asked for; nothing of the first one.
-    pub woken_by: Option<Cause>,
     /// How many snapshots of its work tree were taken: the number of the last one.
     pub snapshots: u32,
     pub snapshot_record: SnapshotRecord,
@@ -227,7 +225,6 @@ impl Agent {
             burial: None,
             handoff: Handoffs::default(),
             rest: None,
-            woken_by: None,
             snapshots: 0,
             snapshot_record: SnapshotRecord::default(),
             keeping: None,

@@ -68,6 +68,20 @@ impl Beginning {
         }
     }
 
+    /// Whether somebody wanted the last session to end, or a session to begin.
+    pub fn is_planned(self) -> bool {
+        match self {
+            Beginning::Birth
+            | Beginning::Wake
+            | Beginning::Stop
+            | Beginning::Restart
+            | Beginning::Handoff => true,
+            Beginning::Crash | Beginning::Again | Beginning::Reboot | Beginning::Compaction => {
+                false
+            }
+        }
+    }
+
     pub fn of_word(word: &str) -> Option<Beginning> {
         Beginning::ALL.into_iter().find(|beginning| beginning.word() == word)
     }

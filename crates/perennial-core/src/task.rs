@@ -53,7 +53,7 @@ pub use letters::is_ours as is_letter;
 pub use loops::{buried, due, plan};
 pub use measure::{exceeds_estimate, has_dependants, spent, waits_for};
 pub use resting::{given_next, next_of_role, told_of_rest};
-pub use sessions::{SESSIONS_KEPT, TaskSession, TaskSessions, WhyBegan, continued};
+pub use sessions::{SESSIONS_KEPT, TaskSession, TaskSessions, continued};
 pub use tasks::Tasks;
 
 pub const STEPS_MAX: usize = 100;

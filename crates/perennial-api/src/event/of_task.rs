@@ -105,9 +105,9 @@ pub struct TaskHappened {
     /// The number of that agent's session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<u32>,
-    /// Why that session was asked for, by the word that the agent's move has.
+    /// After what that session begins: `birth`, `crash`, `again`, `wake`, `stop`, `restart`, `reboot` or `handoff`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub cause: Option<String>,
+    pub beginning: Option<String>,
     /// The tokens that were counted for the task since the last time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens: Option<u64>,

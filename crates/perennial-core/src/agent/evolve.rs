@@ -188,9 +188,6 @@ fn take(agent: &mut Agent, moved: &Move, at: Time) {
     if rest::is_over_by(moved.cause) {
         agent.rest = None;
     }
-    if moved.to == State::Waking {
-        agent.woken_by = Some(moved.cause);
-    }
     succession::moved(agent, moved);
     agent.turn = turn_after(agent, moved);
     if matches!(moved.reason, Reason::ServiceFailed | Reason::LimitReached) {

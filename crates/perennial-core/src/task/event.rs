@@ -5,7 +5,7 @@ use crate::id::{AgentId, JobId, MessageId, SessionNumber, TaskId};
 use crate::job::{JobCommand, JobEnd};
 use crate::message::{Mailbox, Sender};
 use crate::name::Name;
-use crate::state::Cause;
+use crate::succession::Beginning;
 use crate::text::Text;
 use crate::time::Time;
 
@@ -33,8 +33,8 @@ pub enum TaskEvent {
     Continued {
         agent: AgentId,
         session: SessionNumber,
-        /// Why; nothing of an agent's first one.
-        cause: Option<Cause>,
+        /// After what it begins.
+        beginning: Beginning,
     },
     Noted {
         by: Sender,

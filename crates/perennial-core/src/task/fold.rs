@@ -45,9 +45,9 @@ pub fn fold(task: &mut Task, event: &TaskEvent, at: Time) {
             enter(task, TaskState::Taken, *by, "", at);
             taken(task, *agent, (*spent, *session), at);
         }
-        TaskEvent::Continued { agent, session, cause } => {
+        TaskEvent::Continued { agent, session, beginning } => {
             let session = SessionId { agent: *agent, number: *session };
-            task.sessions.count(session, *cause, at);
+            task.sessions.count(session, Some(*beginning), at);
         }
         TaskEvent::Noted { by, text } => {
             task.notes += 1;

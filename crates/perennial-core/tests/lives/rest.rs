@@ -25,7 +25,7 @@ use perennial_core::role::{Cycle, CycleUnit, RoleTerms, Span};
 use perennial_core::session::Phase;
 use perennial_core::state::State;
 use perennial_core::task::{
-    Brief, Queue, QueueWanted, ROUNDS_MAX, Resolution, TaskCommand, TaskDraft, TaskEvent, WhyBegan,
+    Brief, Queue, QueueWanted, ROUNDS_MAX, Resolution, TaskCommand, TaskDraft, TaskEvent,
 };
 use perennial_core::text::{Digest, Fingerprint, Text, TextBody};
 
@@ -393,7 +393,7 @@ fn a_task_wakes_a_hibernating_agent_and_nothing_else_does() {
     assert!(events.iter().any(continued), "{events:?}");
     let sessions = &told.fleet.tasks().get(TaskId(11)).expect("open").sessions;
     assert_eq!((sessions.count, sessions.unplanned), (1, 0));
-    assert_eq!(sessions.last[0].why(), WhyBegan::Woken);
+    assert_eq!(sessions.last[0].why(), "wake");
     // It goes on, and rests again by that task.
     told.begin(BOB);
     told.reads_all(BOB);
@@ -466,8 +466,8 @@ fn the_sessions_of_a_task_are_counted_with_why_each_began() {
     told.ended(BOB);
     told.begun(BOB, "c2", Followed::Resumed);
     let sessions = &told.fleet.tasks().get(TaskId(10)).expect("open").sessions;
-    let why: Vec<WhyBegan> = sessions.last.iter().map(|session| session.why()).collect();
-    assert_eq!(why, [WhyBegan::Taken, WhyBegan::Crash, WhyBegan::Restarted]);
+    let why: Vec<&str> = sessions.last.iter().map(|session| session.why()).collect();
+    assert_eq!(why, ["taken", "crash", "restart"]);
     assert_eq!((sessions.count, sessions.unplanned), (3, 1));
 }
 

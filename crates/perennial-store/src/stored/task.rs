@@ -8,7 +8,7 @@ use perennial_core::id::{AgentId, JobId, MessageId, SessionNumber, TaskId};
 use perennial_core::job::JobCommand;
 use perennial_core::message::Mailbox;
 use perennial_core::name::Name;
-use perennial_core::state::Cause;
+use perennial_core::succession::Beginning;
 use perennial_core::task::{BlockedOn, Queue, TaskEvent, Verifier};
 use perennial_core::time::Time;
 use serde::{Deserialize, Serialize};
@@ -65,8 +65,7 @@ pub(super) enum Stored {
     Continued {
         agent: String,
         session: u32,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        cause: Option<Worded<Cause>>,
+        beginning: Worded<Beginning>,
     },
     Noted {
         by: String,
@@ -209,9 +208,11 @@ impl From<&TaskEvent> for Stored {
             TaskEvent::Taken { by: who, agent, spent, session } => {
                 taking(by(who), *agent, (*spent, *session))
             }
-            TaskEvent::Continued { agent, session, cause } => {
-                written_session(*agent, *session, *cause)
-            }
+            TaskEvent::Continued { agent, session, beginning } => Stored::Continued {
+                agent: agent.to_string(),
+                session: session.0,
+                beginning: Worded(*beginning),
+            },
             TaskEvent::Noted { by: who, text } => Stored::Noted { by: by(who), text: text.into() },
             TaskEvent::Stepped { by: who, step, text, is_done } => {
                 Stored::Stepped { by: by(who), step: *step, text: text.clone(), done: *is_done }
@@ -275,20 +276,6 @@ fn taking(
 ) -> Stored {
     let (agent, session) = (agent.to_string(), session.map(|number| number.0));
     Stored::Taken { by, agent, spent, session }
-}
-
-fn written_session(agent: AgentId, session: SessionNumber, cause: Option<Cause>) -> Stored {
-    let (agent, cause) = (agent.to_string(), cause.map(Worded));
-    Stored::Continued { agent, session: session.0, cause }
-}
-
-fn session_read(
-    agent: &str,
-    session: u32,
-    cause: Option<Worded<Cause>>,
-) -> Result<TaskEvent, Damage> {
-    let (agent, session) = (part::agent(agent)?, SessionNumber(session));
-    Ok(TaskEvent::Continued { agent, session, cause: cause.map(|cause| cause.0) })
 }
 
 /// Who is told of an open loop, by which letter, and when again.
@@ -360,7 +347,11 @@ impl TryFrom<Stored> for TaskEvent {
                 let (agent, session) = (part::agent(&agent)?, session.map(SessionNumber));
                 TaskEvent::Taken { by: who(by)?, agent, spent, session }
             }
-            Stored::Continued { agent, session, cause } => session_read(&agent, session, cause)?,
+            Stored::Continued { agent, session, beginning } => TaskEvent::Continued {
+                agent: part::agent(&agent)?,
+                session: SessionNumber(session),
+                beginning: beginning.0,
+            },
             Stored::Noted { by, text } => TaskEvent::Noted { by: who(by)?, text: text.try_into()? },
             Stored::Stepped { by, step, text, done } => {
                 TaskEvent::Stepped { by: who(by)?, step, text, is_done: done }

@@ -23,7 +23,7 @@ use perennial_core::session::Pace;
 use perennial_core::signal::SignalKind;
 use perennial_core::snapshot::{DropCause, SnapshotCause};
 use perennial_core::state::{Cause, State};
-use perennial_core::succession::Afresh;
+use perennial_core::succession::{Afresh, Beginning};
 use perennial_core::symptom::{Symptom, Urgency};
 use perennial_core::task::BlockedOn;
 use perennial_core::work::{Indicator, WorkPhase};
@@ -175,6 +175,10 @@ words! { Followed:
     Forked "forked",
 }
 
+words! {
+    Beginning: Birth "birth", Crash "crash", Again "again", Wake "wake", Stop "stop", Restart "restart",
+        Reboot "reboot", Handoff "handoff", Compaction "compaction"
+}
 words! { Afresh: Asked "asked", Handoff "handoff", Churn "churn", Thrash "thrash" }
 
 words! { Turn: Over "over", Open "open", Stopped "stopped" }
@@ -267,6 +271,7 @@ mod tests {
             ("followed", words::<Followed>()),
             ("turn", words::<Turn>()),
             ("afresh", words::<Afresh>()),
+            ("beginning", words::<Beginning>()),
             ("held-for", words::<HeldFor>()),
             ("threshold", words::<Threshold>()),
             ("source", words::<Source>()),
@@ -316,6 +321,7 @@ mod tests {
         check::<Followed>();
         check::<Turn>();
         check::<Afresh>();
+        check::<Beginning>();
         check::<HeldFor>();
         check::<Threshold>();
         check::<Source>();

@@ -7,7 +7,7 @@ use perennial_core::id::{JobId, MessageId, SessionNumber, TaskId};
 use perennial_core::job::{JobCommand, JobEnd, JobEvent, Purpose};
 use perennial_core::message::{Content, Mail, MailKind, Mailbox, MessageEvent, Priority, Sender};
 use perennial_core::name::Name;
-use perennial_core::state::Cause;
+use perennial_core::succession::Beginning;
 use perennial_core::task::{
     BlockedOn, Brief, CheckSpec, Estimate, Queue, Step, TaskEvent, Verifier,
 };
@@ -152,7 +152,7 @@ pub fn examples() -> Vec<(&'static str, What)> {
             task(TaskEvent::Continued {
                 agent,
                 session: SessionNumber(4),
-                cause: Some(Cause::Retry),
+                beginning: Beginning::Crash,
             }),
         ),
         ("task-noted", task(TaskEvent::Noted { by, text })),

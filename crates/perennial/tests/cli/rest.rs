@@ -63,7 +63,7 @@ fn claude_hibernates_when_its_task_is_verified_and_the_next_task_wakes_it() {
     assert_eq!(stage.conversation("bob"), conversation);
     let next = shown(&stage, &next.id);
     assert_eq!((next.state.as_str(), next.sessions, next.sessions_unplanned), ("taken", 1, 0));
-    assert_eq!(next.last_sessions[0].why, "woken");
+    assert_eq!(next.last_sessions[0].why, "wake");
     stage.sealed.ok(["task", "done", &next.id, "-m", "fine"]);
     stage.sealed.until("it rests again", || stage.sealed.show("bob").state == "hibernating");
     stage.sealed.ok(["stop", "bob"]);

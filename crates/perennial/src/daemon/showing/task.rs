@@ -132,8 +132,8 @@ fn session(fleet: &Fleet, session: &TaskSession) -> wire::TaskSession {
     wire::TaskSession {
         agent: name(fleet, session.session.agent),
         number: u64::from(session.session.number.0),
-        why: session.why().word().to_owned(),
-        planned: session.why().is_planned(),
+        why: session.why().to_owned(),
+        planned: session.is_planned(),
         at: time::rfc3339(session.at),
     }
 }

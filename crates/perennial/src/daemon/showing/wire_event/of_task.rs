@@ -64,9 +64,9 @@ impl Writer {
                 it.agent = Some(agent.to_string());
                 it.session = session.map(|number| number.0);
             }
-            TaskEvent::Continued { agent, session, cause } => {
+            TaskEvent::Continued { agent, session, beginning } => {
                 (it.agent, it.session) = (Some(agent.to_string()), Some(session.0));
-                it.cause = cause.map(|cause| cause.word().to_owned());
+                it.beginning = Some(beginning.word().to_owned());
             }
             TaskEvent::Noted { text, .. } => it.reason = self.words("reason", &text.head),
             TaskEvent::Stepped { step, text, is_done, .. } => {
