@@ -1,5 +1,6 @@
-//! `handoffs`: what a successor reads and runs again, with a briefing that it goes by and without.
+//! `handoffs`: what a successor reads and runs again, with our briefing and without it.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use perennial_api::handoffs::Handoffs;
@@ -24,10 +25,27 @@ fn told(sealed: &Sealed, more: &[&str]) -> Handoffs {
     serde_json::from_str(&sealed.ok(asked)).expect("figures")
 }
 
-/// The first session looks around, builds and writes; the second begins a new conversation and does this until it writes.
-fn succeeded(role: &str, looks: impl Fn(&Path) -> Vec<Value>) -> (Stage, Handoffs) {
+/// In place of the agent CLI: its first prompt is a bare one where it would be our briefing.
+fn keep_briefings_away(stage: &Stage) {
+    let bin = stage.sealed.dir.join("bin");
+    std::fs::create_dir_all(&bin).expect("made");
+    let script = format!(
+        "#!/bin/bash\nwords=()\nfor word in \"$@\"; do\n  case $word in *'You are a continuation of session'*) \
+         word='Go on with the work.';; esac\n  words+=(\"$word\")\ndone\nexec {} \"${{words[@]}}\"\n",
+        Stage::claude().display()
+    );
+    std::fs::write(bin.join("claude"), script).expect("written");
+    std::fs::set_permissions(bin.join("claude"), PermissionsExt::from_mode(0o755)).expect("a mode");
+}
+
+/// The first session looks around, builds and writes. The second begins a new conversation. It has the same script in every run: where
+/// it is told which file was written last, it goes on; otherwise it looks at everything before it does.
+fn succeeded(role: &str, is_briefed: bool) -> (Stage, Handoffs) {
     let stage = Stage::new();
     let dir = stage.sealed.dir.clone();
+    if !is_briefed {
+        keep_briefings_away(&stage);
+    }
     for file in ["a.txt", "b.txt"] {
         std::fs::write(dir.join(file), "words").expect("written");
     }
@@ -44,9 +62,12 @@ fn succeeded(role: &str, looks: impl Fn(&Path) -> Vec<Value>) -> (Stage, Handoff
     let options = [&FREE[..], &["--role", role]].concat();
     stage.spawn("ada", &options, "write both files");
     state(&mut watch, "ada", "waiting", "idle");
-    // What the successor does is scripted: a briefing saves looking around only where the model goes by it.
-    let tools = looks(&dir).into_iter().chain([write(&dir, "d.txt")]);
-    let second = tools.map(|tools| turn(&tools)).chain(done("All of it is done."));
+    let told_of = "c.txt”";
+    let knows = [turn(&write(&dir, "d.txt")), Turn::text("All of it is done.")];
+    let looks = ["a.txt", "b.txt", "c.txt"].map(|file| read(&dir, file));
+    let looks = looks.into_iter().chain([bash("sh -c 'echo built'"), write(&dir, "d.txt")]);
+    let looks = looks.map(|tools| turn(&tools)).chain(done("All of it is done."));
+    let second = knows.map(|turn| turn.matching(told_of)).into_iter().chain(looks);
     stage.model.script_everybody(second.collect::<Vec<_>>());
     stage.sealed.ok(["restart", "ada", "--fresh"]);
     stage.sealed.until("the successor has written", || dir.join("d.txt").exists());
@@ -63,13 +84,9 @@ fn turn(tools: &Value) -> Turn {
 
 // covers: X-08
 #[test]
-fn a_successor_that_looks_at_everything_again_costs_more_than_one_that_goes_by_its_briefing() {
-    let again = |dir: &Path| {
-        let files = ["a.txt", "b.txt", "c.txt"].map(|file| read(dir, file));
-        files.into_iter().chain([bash("sh -c 'echo built'")]).collect()
-    };
-    let (lost, without) = succeeded("builder", again);
-    let (_kept, with) = succeeded("builder", |_| Vec::new());
+fn a_successor_without_our_briefing_looks_at_everything_again() {
+    let (lost, without) = succeeded("builder", false);
+    let (_kept, with) = succeeded("builder", true);
     let (without, with) = (&without.sessions[0], &with.sessions[0]);
     for one in [without, with] {
         assert_eq!((one.session, one.after.as_str(), one.is_fresh), (2, "restart", true));
