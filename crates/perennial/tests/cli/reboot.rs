@@ -6,7 +6,9 @@ use std::process::Command;
 
 use rustix::process::Signal;
 use serde_json::json;
+use understudy::Turn;
 
+use crate::claude::{Stage, state};
 use crate::sealed::Sealed;
 use crate::{namespace, processes};
 
@@ -80,4 +82,55 @@ fn after_a_reboot_workers_resume_two_at_a_time_and_others_sleep() {
         working == workers.len()
     });
     assert!(Path::new(BOOT_ID).exists());
+}
+
+/// The name ends up in the group of tests that run real agent CLIs.
+mod agent_clis {
+    use super::*;
+
+    /// One was in a turn and is told what happened to it, and where its work stood; the other waited and sleeps, without a model
+    /// call. Woken, it is told with its first prompt.
+    // covers: S-06
+    #[test]
+    fn claude_is_told_that_the_machine_restarted() {
+        let name = "reboot::agent_clis::claude_is_told_that_the_machine_restarted";
+        if !namespace::inside(name) {
+            return;
+        }
+        let stage = Stage::saying([
+            Turn::text("Back again.").matching("when the machine restarted."),
+            Turn::text("Never said.").gate("held").matching("a long way"),
+            Turn::text("Here."),
+        ]);
+        let sealed = &stage.sealed;
+        let mut watch = sealed.watch();
+        stage.spawn("eve", &[], "Say hello.");
+        state(&mut watch, "eve", "waiting", "idle");
+        stage.spawn("ada", &[], "Go a long way.");
+        stage.model.wait_until_held("held").expect("a turn");
+        restart_machine(sealed, "00000000-0000-4000-8000-000000000002");
+        let before = stage.main_requests().len();
+        sealed.start_daemon();
+        watch.resume();
+        state(&mut watch, "ada", "waiting", "idle");
+        let told = stage.main_requests().pop().expect("asked");
+        for words in [
+            "You are a continuation of session 1 of ada, which ended in the middle of a turn when the machine restarted.",
+            "Resume from phase: investigation.",
+            "Go a long way.",
+        ] {
+            assert!(told.contains(words), "{words}: {told}");
+        }
+        let eve = sealed.show("eve");
+        assert_eq!((eve.state.as_str(), eve.reason.as_str()), ("sleeping", "machine-restarted"));
+        assert_eq!(stage.main_requests().len(), before + 1, "a model was called for nothing");
+        sealed.ok(["wake", "eve"]);
+        state(&mut watch, "eve", "waiting", "idle");
+        sealed.ok(["send", "eve", "Where were we?"]);
+        stage.told("Where were we?");
+        let told = stage.main_requests().pop().expect("asked");
+        let words =
+            "You are a continuation of session 1 of eve, which ended when the machine restarted.";
+        assert!(told.contains(words), "{told}");
+    }
 }
