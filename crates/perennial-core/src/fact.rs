@@ -56,6 +56,8 @@ pub enum Origin {
     Terminal,
     /// The agent itself, by a tool of ours.
     Agent,
+    /// What git itself writes down in the repository of the session's work tree.
+    Git,
 }
 
 /// A vendor's name of a tool call.
@@ -156,6 +158,8 @@ pub enum Seen {
     Keys(Keys),
     /// What the session did or said shows where its work stands; a subagent's deeds are its lead's.
     Worked(Indicator),
+    /// There is a new commit in the session's work tree. Nothing says whose it is: others may work there.
+    Committed,
 }
 
 /// Who suspended a program and may want it so.
@@ -283,7 +287,8 @@ impl Origin {
             | Origin::List
             | Origin::Kernel
             | Origin::Terminal
-            | Origin::Agent => false,
+            | Origin::Agent
+            | Origin::Git => false,
         }
     }
 
@@ -296,6 +301,7 @@ impl Origin {
             Origin::Kernel => "kernel",
             Origin::Terminal => "terminal",
             Origin::Agent => "agent",
+            Origin::Git => "git",
         }
     }
 }

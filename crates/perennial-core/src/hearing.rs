@@ -322,7 +322,7 @@ impl Hearing {
             // What is in the window is measured anew with every look, whether or not anything was written.
             Origin::Transcript => !fact.is_old && is_step,
             Origin::Terminal => matches!(fact.seen, Seen::Listed(_)),
-            Origin::Kernel => false,
+            Origin::Kernel | Origin::Git => false,
         };
         if is_voice {
             (self.heard_at, self.is_warned) = (self.heard_at.max(now), false);
@@ -394,7 +394,8 @@ impl Hearing {
             Seen::Compacted
             | Seen::CompactionAnnounced { .. }
             | Seen::Symptom(_)
-            | Seen::Worked(_) => {}
+            | Seen::Worked(_)
+            | Seen::Committed => {}
             Seen::StatusLine { model, sample } => {
                 self.named(model.as_ref());
                 heard.signs.push(self.status_line(fact, *sample, is_own, (at, now)));
@@ -461,9 +462,12 @@ impl Hearing {
 fn dated(fact: &Fact, now: Time) -> Time {
     match fact.origin {
         Origin::Hook | Origin::StatusLine => fact.at.map_or(now, |at| at.min(now)),
-        Origin::Transcript | Origin::List | Origin::Kernel | Origin::Terminal | Origin::Agent => {
-            fact.at.unwrap_or(if fact.is_old { Time::default() } else { now })
-        }
+        Origin::Transcript
+        | Origin::List
+        | Origin::Kernel
+        | Origin::Terminal
+        | Origin::Agent
+        | Origin::Git => fact.at.unwrap_or(if fact.is_old { Time::default() } else { now }),
     }
 }
 

@@ -214,6 +214,10 @@ pub enum Sign {
         indicator: Indicator,
         at: Time,
     },
+    /// There is a new commit in its work tree since then, by whomever.
+    Committed {
+        at: Time,
+    },
 }
 
 /// What a session waits for.

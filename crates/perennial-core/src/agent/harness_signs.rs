@@ -29,6 +29,11 @@ pub fn observe_harness(
     if let Sign::Worked { indicator, at } = sign {
         return worked(agent, number, *indicator, *at, now);
     }
+    if let Sign::Committed { at } = sign {
+        let is_at_work = matches!(agent.state, State::Working | State::HandingOff);
+        let wish = keep_commit(agent, number, *at, now);
+        return wish.filter(|_| is_at_work).into_iter().collect();
+    }
     let live = agent.live_session().filter(|session| session.number == number);
     // One that was asked to end may still talk; the agent has moved on.
     let talks = |session: &&Session| matches!(session.phase, Phase::Starting | Phase::Running);
@@ -52,12 +57,19 @@ fn worked(
     if !is_newest || agent.is_over() {
         return Vec::new();
     }
-    // A commit that a checkpoint has taken in is told again when its transcript is.
-    let is_news = agent.checkpoint.as_ref().is_none_or(|last| last.at < at);
-    let committed = indicator == Indicator::CommitMade && is_news;
-    let wish = committed.then(|| keeping::want(agent, SnapshotCause::Commit, now)).flatten();
+    let is_commit = indicator == Indicator::CommitMade;
+    let wish = is_commit.then(|| keep_commit(agent, number, at, now)).flatten();
     // The wish comes first: the change of phase is served by it.
     wish.into_iter().chain(work::found(agent, number, indicator, at, now)).collect()
+}
+
+/// The wish that follows from a commit in the work tree of an agent. One that a checkpoint has taken in is told again when
+/// its transcript is.
+fn keep_commit(agent: &Agent, number: SessionNumber, at: Time, now: Time) -> Option<AgentEvent> {
+    let is_newest = agent.session.as_ref().is_some_and(|session| session.number == number);
+    let is_news = agent.checkpoint.as_ref().is_none_or(|last| last.at < at);
+    let counts = is_newest && is_news && !agent.is_over();
+    counts.then(|| keeping::want(agent, SnapshotCause::Commit, now)).flatten()
 }
 
 fn take(next: &mut Becoming<'_>, session: &Session, sign: &Sign) {
@@ -101,7 +113,7 @@ fn take(next: &mut Becoming<'_>, session: &Session, sign: &Sign) {
         }
         Sign::Hangs => hangs(next),
         // Weighed before, whether or not the session is alive.
-        Sign::Worked { .. } => {}
+        Sign::Worked { .. } | Sign::Committed { .. } => {}
     }
 }
 

@@ -5,7 +5,7 @@
 //! (`keeping`) is the occasion, and both are recorded in one batch (CK4). Elsewhere, and if no checkpoint came with the
 //! snapshot, what is due is folded, and the order to compose it follows from the state.
 
-use super::{CheckpointCause, CheckpointDraft, taken};
+use super::{CheckpointCause, CheckpointDraft, CheckpointHead, taken};
 use crate::agent::{self, Agent};
 use crate::effect::{CheckpointEffect, Effect, Plan};
 use crate::event::{AgentEvent, Event, What};
@@ -64,10 +64,18 @@ pub fn kept(
         KeepOutcome::Taken(_) => Some(after.snapshots),
         KeepOutcome::Missed(..) => None,
     };
-    if draft.content.snapshot == snapshot {
+    if draft.content.snapshot == snapshot && !is_known(agent, why, snapshot) {
         events.extend(composed(&after, why, draft, now));
     }
     events
+}
+
+/// Whether the last checkpoint has the commit already: git and the agent's own steps both tell of one.
+fn is_known(agent: &Agent, why: CheckpointCause, snapshot: Option<u32>) -> bool {
+    let has_it = |last: &CheckpointHead| {
+        last.snapshot == snapshot && last.phase == agent.work.phase && snapshot.is_some()
+    };
+    why == CheckpointCause::Commit && agent.checkpoint.as_ref().is_some_and(has_it)
 }
 
 /// A checkpoint without a snapshot of its own.

@@ -79,6 +79,7 @@ fn stands_by(sign: &Sign) -> Option<TurnStands> {
         | Sign::WindowBegan
         | Sign::Drawn
         | Sign::Worked { .. }
+        | Sign::Committed { .. }
         | Sign::LargeTurn { .. }
         | Sign::Symptom { .. }
         | Sign::Hangs => None,
@@ -100,6 +101,7 @@ pub(crate) fn shown(next: &mut Becoming<'_>, sign: &Sign) {
         | Sign::WindowBegan
         | Sign::Drawn
         | Sign::Worked { .. }
+        | Sign::Committed { .. }
         | Sign::LargeTurn { .. }
         | Sign::Symptom { .. }
         | Sign::Hangs => false,

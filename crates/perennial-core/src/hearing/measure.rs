@@ -136,9 +136,8 @@ impl Hearing {
             | Origin::List
             | Origin::Kernel
             | Origin::Terminal
-            | Origin::Agent => {
-                at <= self.compacted_at.max(window_at) || self.answer_at <= window_at
-            }
+            | Origin::Agent
+            | Origin::Git => at <= self.compacted_at.max(window_at) || self.answer_at <= window_at,
         };
         self.compacted_at = self.compacted_at.max(at);
         if !is_again {

@@ -25,6 +25,7 @@ fn tells_of_turn(sign: &Sign) -> bool {
         | Sign::WindowBegan
         | Sign::Drawn
         | Sign::Worked { .. }
+        | Sign::Committed { .. }
         | Sign::LargeTurn { .. }
         | Sign::Symptom { .. }
         | Sign::Hangs => false,

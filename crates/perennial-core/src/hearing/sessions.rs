@@ -41,8 +41,12 @@ impl Hearings {
     /// H1: takes in a fact of session `number`, if that is the live one. What it did is work of the agent's also once it
     /// is over.
     pub fn hear(&mut self, agent: &Agent, number: SessionNumber, fact: &Fact, now: Time) -> Heard {
-        if let Seen::Worked(indicator) = fact.seen {
-            let sign = Sign::Worked { indicator, at: dated(fact, now) };
+        let at = dated(fact, now);
+        let work = match fact.seen {
+            Seen::Worked(indicator) => Some(Sign::Worked { indicator, at }),
+            ref seen => (*seen == Seen::Committed).then_some(Sign::Committed { at }),
+        };
+        if let Some(sign) = work {
             return Heard { signs: vec![sign], ..Heard::default() };
         }
         if agent.live_session().is_none_or(|session| session.number != number) {

@@ -188,7 +188,8 @@ impl Hearing {
             | Seen::Continued
             | Seen::InputLineDrawn
             | Seen::Keys(_)
-            | Seen::Worked(_) => return false,
+            | Seen::Worked(_)
+            | Seen::Committed => return false,
         };
         at < since
     }

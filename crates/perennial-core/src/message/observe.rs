@@ -238,7 +238,8 @@ pub fn trace(fact: &Fact, now: Time) -> Option<Trace> {
         | Seen::Continued
         | Seen::InputLineDrawn
         | Seen::Keys(_)
-        | Seen::Worked(_) => None,
+        | Seen::Worked(_)
+        | Seen::Committed => None,
     }
 }
 

@@ -178,8 +178,12 @@ fn composed(told: &Told, snapshot: Option<u32>) -> CheckpointDraft {
 }
 
 fn kept(told: &mut Told, draft: CheckpointDraft) -> Vec<Event> {
+    kept_as(told, draft, files())
+}
+
+fn kept_as(told: &mut Told, draft: CheckpointDraft, files: SnapshotFiles) -> Vec<Event> {
     let keeping = told.agent(1).keeping.clone().expect("a wish stands");
-    let outcome = KeepOutcome::Taken(Box::new(files()));
+    let outcome = KeepOutcome::Taken(Box::new(files));
     let (agent, checkpoint) = (AgentId(1), Some(Box::new(draft)));
     let Keeping { wish, why, .. } = keeping;
     told.observe(&Observation::Kept { agent, wish, why, outcome, checkpoint })
@@ -242,13 +246,49 @@ fn a_commit_wants_one_each_time_and_a_transcript_that_is_read_again_does_not() {
         told.show(1, Sign::Worked { indicator: Indicator::CommitMade, at });
         assert_eq!(why(&told), Some(SnapshotCause::Commit));
         told.pass(Duration::from_secs(1));
-        let ready = composed(&told, Some(1));
-        let commit = taken(&kept(&mut told, ready)).expect("recorded");
+        let ready = composed(&told, Some(number));
+        let changed = SnapshotFiles { commit: format!("{number:040}"), ..files() };
+        let commit = taken(&kept_as(&mut told, ready, changed)).expect("recorded");
         assert_eq!((commit.why, commit.number), (CheckpointCause::Commit, number));
         told.show(1, Sign::Worked { indicator: Indicator::CommitMade, at });
         assert_eq!(why(&told), None, "it is told again");
         told.pass(Duration::from_secs(1));
     }
+}
+
+/// Git tells of a commit that the agent's own steps don't show, in a script or by a merge. Nothing says that it is the agent's, so
+/// its phase stays.
+#[test]
+fn a_commit_that_git_tells_of_has_one_while_the_agent_is_at_work() {
+    let mut told = cli("/web/.git");
+    told.show(1, Sign::Committed { at: told.now });
+    assert_eq!(why(&told), None, "it waits for a prompt: somebody else has committed");
+    told.show(1, Sign::TurnBegan);
+    told.show(1, Sign::Committed { at: told.now });
+    assert_eq!(why(&told), Some(SnapshotCause::Commit));
+    assert_eq!(told.agent(1).work.phase, WorkPhase::Investigation);
+    told.pass(Duration::from_secs(1));
+    let ready = composed(&told, Some(1));
+    let commit = taken(&kept(&mut told, ready)).expect("recorded");
+    assert_eq!((commit.why, commit.number), (CheckpointCause::Commit, 1));
+    // The same commit by a line that was read late: nothing has changed since, and it has one already.
+    told.pass(Duration::from_secs(1));
+    told.show(1, Sign::Committed { at: told.now });
+    let again = composed(&told, Some(1));
+    assert_eq!(taken(&kept(&mut told, again)), None);
+    // By the agent's own steps, it is the agent's: that is another phase.
+    told.pass(Duration::from_secs(1));
+    told.show(1, Sign::Worked { indicator: Indicator::CommitMade, at: told.now });
+    let ready = composed(&told, Some(1));
+    let own = taken(&kept(&mut told, ready)).expect("recorded");
+    assert_eq!((own.why, own.phase), (CheckpointCause::Commit, WorkPhase::Completion));
+    // Of a session that is over, git's word says nothing.
+    let number = told.number(1);
+    told.pass(Duration::from_secs(1));
+    told.report(1, number, Report::Exited(Exit::Code(0)));
+    let before = why(&told);
+    told.show(1, Sign::Committed { at: told.now });
+    assert_eq!(why(&told), before);
 }
 
 #[test]

@@ -120,6 +120,7 @@ impl<'a> Line<'a> {
             Origin::Kernel,
             Origin::Terminal,
             Origin::Agent,
+            Origin::Git,
         ];
         let origin = origins.into_iter().find(|origin| origin.word() == self.origin);
         let is_report = matches!(origin, Some(Origin::Hook | Origin::StatusLine));

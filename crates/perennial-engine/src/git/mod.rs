@@ -17,6 +17,7 @@ pub mod index;
 pub mod object;
 pub mod object_store;
 pub mod pack_file;
+pub mod reflog;
 pub mod repository;
 pub mod snapshot;
 pub mod split_index;

@@ -51,6 +51,7 @@ use driving::harness::Harnesses;
 use driving::presence::Presence;
 use driving::projections::Projections;
 use footing::Footing;
+use hearing::commit_watcher::CommitWatcher;
 use hearing::reader::Reader;
 use hearing::session_list_watcher::SessionListWatcher;
 use hearing::spending::Spending;
@@ -216,6 +217,7 @@ fn world(
         harnesses: harnesses.clone(),
         reader: surface.reader.clone(),
         terminals: TerminalReader::start(driver.clone()),
+        commits: CommitWatcher::start(driver.clone()),
         session_lists: SessionListWatcher::start(driver.clone()),
         projections: Projections::start(&surface.home, loaded, journal)
             .context("the mirror can't be started")?,

@@ -162,6 +162,37 @@ fn ends_while_no_daemon_runs(stage: &Stage) {
     assert_eq!(card.found.tests.map(|run| run.outcome).as_deref(), Some("failing"));
 }
 
+/// What no word of a call tells: a script commits, a branch is merged, a commit is taken back. In a repository without commits the first
+/// one counts, too.
+#[test]
+fn commits_are_found_in_git_however_they_come_about() {
+    let stage = Stage::new();
+    let dir = std::fs::canonicalize(&stage.sealed.dir).expect("a directory");
+    std::fs::create_dir_all(dir.join("src")).expect("made");
+    std::fs::write(dir.join(".gitignore"), "/*\n!/src\n").expect("written");
+    git(&dir, "init -q -b main .");
+    let own = "git -c user.name=t -c user.email=t@t";
+    let script = format!("date > src/$1; git add -A; {own} commit -qm \"$1\"\n");
+    std::fs::write(dir.join("release.sh"), script).expect("written");
+    let branch = "git checkout -q -b b; sh release.sh two; git checkout -q main";
+    let steps = [
+        "sh release.sh one".to_owned(),
+        format!("{branch}; {own} merge --no-edit b"),
+        format!("{own} revert --no-edit HEAD"),
+    ];
+    let calls = steps.iter().map(|step| json!({ "tools": bash(step) }));
+    let program: Vec<Value> = calls.chain([json!({ "text": "Done." })]).collect();
+    let mut watch = stage.sealed.watch();
+    stage.spawn("ada", &MODE, &turns(&json!(program)));
+    state(&mut watch, "ada", "waiting", "idle");
+    let heads = git(&dir, "log --format=%H main");
+    assert_eq!(heads.lines().count(), 3);
+    stage.sealed.until("the last commit has a checkpoint", || {
+        let last = of_cause(&stage, "commit").and_then(|one| one.git).and_then(|git| git.head);
+        last.as_deref() == heads.lines().next()
+    });
+}
+
 // covers: S-04
 #[test]
 fn the_agent_takes_its_own_by_the_tool_and_a_commit_has_one() {
@@ -192,7 +223,10 @@ fn the_agent_takes_its_own_by_the_tool_and_a_commit_has_one() {
     let requests = stage.main_requests();
     assert!(requests.iter().any(|one| one.contains(&answer)), "the model reads it");
     // Ours keeps the agent's words, and tells them apart.
-    let ours = taken(&stage, "commit");
+    // Git tells of the commit first; the agent's own call, which is read later, says whose it is.
+    let own_commit = || of_cause(&stage, "commit").filter(|one| one.found.committed_at.is_some());
+    stage.sealed.until("the commit is its own", || own_commit().is_some());
+    let ours = own_commit().expect("there");
     assert_eq!(ours.said.questions, ["which port?"]);
     assert_eq!(ours.git.as_ref().map(|git| git.changed_count), Some(0));
     let head = git(&dir, "rev-parse HEAD");

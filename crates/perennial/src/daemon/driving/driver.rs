@@ -36,6 +36,7 @@ use crate::daemon::driving::jobs;
 use crate::daemon::driving::keeping::{KeptWork, ReadSteps};
 use crate::daemon::driving::presence::Presence;
 use crate::daemon::driving::projections::Projections;
+use crate::daemon::hearing::commit_watcher::CommitWatcher;
 use crate::daemon::hearing::reader::{Reader, Sighting};
 use crate::daemon::hearing::session_list_watcher::SessionListWatcher;
 use crate::daemon::hearing::spending::Spending;
@@ -182,6 +183,7 @@ pub struct World {
     pub reader: Reader,
     pub session_lists: SessionListWatcher,
     pub terminals: TerminalReader,
+    pub commits: CommitWatcher,
     pub projections: Projections,
     pub deliveries: Deliveries,
     pub house: Housekeeper,

@@ -162,6 +162,7 @@ impl Driver {
             spending.forget(agent);
             world.reader.forget(agent);
             world.terminals.forget(agent);
+            world.commits.forget(agent);
         }
         if is_much {
             memory::give_back();

@@ -3,6 +3,7 @@
 //! Says which session a fact is of, and puts what is to be told into words. Decides nothing.
 
 pub mod changes;
+pub mod commit_watcher;
 pub mod past_session;
 pub mod reader;
 pub mod session_list_watcher;
@@ -10,6 +11,7 @@ pub mod spending;
 pub mod terminal_reader;
 pub mod unheard_hooks;
 
+use std::path::Path;
 use std::time::Duration;
 
 use perennial_core::agent::Agent;
@@ -17,6 +19,7 @@ use perennial_core::context::{Sample, Source};
 use perennial_core::event::{AgentEvent, Event};
 use perennial_core::fact::{Fact, Keys, Listed, Origin, PausedBy, Seen};
 use perennial_core::id::{AgentId, MessageId, SessionNumber};
+use perennial_core::keeping;
 use perennial_core::message::{Content, MessageState, Unread};
 use perennial_core::state::State;
 use perennial_core::time::Time;
@@ -211,7 +214,10 @@ impl Driver {
     pub fn look_at_changed(&mut self, events: &[Event]) {
         for event in events {
             match event.of_agent() {
-                Some((agent, AgentEvent::SessionRunning { .. })) => self.watch_terminal(agent),
+                Some((agent, AgentEvent::SessionRunning { .. })) => {
+                    self.watch_terminal(agent);
+                    self.watch_commits(agent);
+                }
                 Some((agent, AgentEvent::SessionEnded { number, .. })) => {
                     self.look_at_conversation(agent, *number);
                 }
@@ -294,6 +300,7 @@ impl Driver {
         }
         self.watch_list(agent);
         self.watch_terminal(agent);
+        self.watch_commits(agent);
     }
 
     fn live(&self, agent: AgentId) -> Option<SessionNumber> {
@@ -350,6 +357,17 @@ impl Driver {
         let printing = Printing { agent, number, dir, rules, is_new };
         if let Some(sighting) = self.world.terminals.watch(printing) {
             self.sighted(sighting);
+        }
+    }
+
+    /// Has the work tree of an agent CLI watched for commits.
+    fn watch_commits(&self, agent: AgentId) {
+        let known = self.supervisor.fleet().agent(agent).filter(|known| !known.launch.is_bare());
+        let session = known.and_then(Agent::live_session);
+        let (Some(known), Some(session)) = (known, session) else { return };
+        if keeping::has_work_to_keep(known) {
+            let (dir, _) = keeping::place(known);
+            self.world.commits.watch(agent, session.number, Path::new(dir));
         }
     }
 
