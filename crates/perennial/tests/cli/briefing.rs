@@ -220,13 +220,15 @@ fn fresh_after_a_second_kill(stage: &mut Stage, pipe: &Path) {
     stage.sealed.ok(["send", NAME, "Go on with the second part."]);
     stage.moved("working", "in-turn");
     in_tool(stage, pipe);
+    // So the checkpoint of its end is not the first one of that session.
+    verb(stage, &["checkpoint", NAME]);
     let before = files(&stage.work);
     stage.kill();
     stage.moved("sleeping", "crashed-restart-off");
     // Nobody waits for it: no session is to start.
     stage.until("the checkpoint of its end", || {
         let newest: Vec<Checkpoint> = stage.sealed.json(&["checkpoints", NAME]);
-        newest.first().is_some_and(|one| one.session == 2)
+        newest.first().is_some_and(|one| one.session == 2 && one.why == "crash")
     });
     verb(stage, &["mail", "send", NAME, "-s", "a question", "-m", "which port?"]);
     let foretold = foretold(stage, &["--as", "fresh"]);
@@ -249,14 +251,9 @@ fn fresh_after_a_second_kill(stage: &mut Stage, pipe: &Path) {
             "Files modified so far and not committed, branch “main”, HEAD “",
             "added “first.rs”",
             if stage.preset.name == "claude" { "jwt.py”" } else { "" },
-            // What the session before the last one found is known, too. Of Claude Code it is missing now and then: a
-            // known limit in 0053.
-            if stage.preset.name == "claude" { "" } else { "Tests status: failing, “" },
-            if stage.preset.name == "claude" {
-                ""
-            } else {
-                "failing: “tests/test_jwt.py::test_expired”"
-            },
+            // What the session before the last one found is known, too.
+            "Tests status: failing, “",
+            "failing: “tests/test_jwt.py::test_expired”",
             "Decisions:\n- “HS256 is refused”, because “keys are public”\n",
             "What you learnt:\n- “the gateway strips the header”\n",
             "Open questions:\n- “how much clock skew is allowed?”\n",

@@ -309,8 +309,8 @@ impl OpenTranscripts {
         let figures = open.figures();
         if open.has_worked() {
             let conversation = look.conversation.to_string();
-            let position =
-                open.read_so_far().map(|(bytes, steps)| Position { conversation, bytes, steps });
+            let (bytes, steps) = open.read_so_far();
+            let position = Some(Position { conversation, bytes, steps });
             let findings = open.findings().clone();
             let found = FoundWork { number: *number, findings, position };
             self.findings.all().insert(*agent, found);

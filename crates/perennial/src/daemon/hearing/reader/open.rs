@@ -203,9 +203,9 @@ impl Open {
         self.work.findings()
     }
 
-    /// How many bytes and steps of the current conversation were read.
-    pub fn read_so_far(&self) -> Option<(u64, u64)> {
-        Some((self.current.as_ref()?.bytes_read(), self.work.steps()))
+    /// How many bytes and steps of the current conversation were read; none before there is a file of it.
+    pub fn read_so_far(&self) -> (u64, u64) {
+        (self.current.as_ref().map_or(0, Conversation::bytes_read), self.work.steps())
     }
 
     pub fn figures(&self) -> Option<Figures> {
