@@ -308,6 +308,12 @@ mod codex_cli {
     fn codex_killed_in_the_implementation_phase() {
         super::killed_in_the_implementation_phase("codex");
     }
+
+    // covers: J-07
+    #[test]
+    fn codex_that_waited_or_was_stopped_is_told_without_a_model_call() {
+        super::told_without_a_model_call("codex");
+    }
 }
 
 mod gemini {
@@ -315,6 +321,12 @@ mod gemini {
     #[test]
     fn gemini_killed_in_the_implementation_phase() {
         super::killed_in_the_implementation_phase("gemini");
+    }
+
+    // covers: J-07
+    #[test]
+    fn gemini_that_waited_or_was_stopped_is_told_without_a_model_call() {
+        super::told_without_a_model_call("gemini");
     }
 }
 
@@ -378,14 +390,19 @@ fn told_without_a_model_call(name: &str) {
     ]);
     stage.spawn_with(&stage.conformance.free.clone(), Some("Add JWT to the gateway."));
     stage.idle();
+    // Whoever is killed before that has written nothing down, and can't be resumed.
+    stage.settled("Hello.");
     let calls = stage.requests().len();
     stage.look_ahead();
     stage.kill();
     stage.watch.running(NAME, 2);
     stage.idle();
     assert_eq!(stage.requests().len(), calls, "a model was called for nothing");
-    let shown: Briefing = foretold(&stage, &["--as", "crash"]);
-    assert_eq!((shown.form.as_str(), shown.by.as_str()), ("note", "hook"));
+    // One agent CLI announces for some milliseconds of its start that it is busy.
+    stage.until("a note, with a hook", || {
+        let shown = foretold(&stage, &["--as", "crash"]);
+        (shown.form.as_str(), shown.by.as_str()) == ("note", "hook")
+    });
     stage.sealed.ok(["send", NAME, "What now?"]);
     let note = told(&stage, "You are a continuation of session 1 of ada");
     has(
