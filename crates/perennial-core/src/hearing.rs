@@ -88,7 +88,7 @@ use crate::time::Time;
 
 pub use line::{Focus, Obstacle, Suspension, focus, frees_line};
 pub use plan::plan;
-pub use reading::{READ_AGAIN_AFTER, READ_LEFT_FOR, is_settled};
+pub use reading::{READ_AGAIN_AFTER, READ_COMPACTION_FOR, READ_LEFT_FOR, is_settled};
 pub use sessions::Hearings;
 pub use silence::{Limits, SILENT_AFTER};
 pub use tell::{REMINDER_CALLS, Tell, reminder_mark};

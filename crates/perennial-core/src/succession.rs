@@ -325,6 +325,34 @@ impl Agent {
         Foretold { beginning, opening, first_prompt, by_hook }
     }
 
+    /// Where the turn stood that the newest session follows, or that goes on in a new window. The first prompt of a session
+    /// may come before anything can be told to it, and begins a turn of its own.
+    pub fn turn_left(&self, beginning: Beginning) -> Turn {
+        match self.session.as_ref().map(|session| &session.opening) {
+            Some(Opening::Resume { turn, .. } | Opening::Anew { turn, .. })
+                if beginning != Beginning::Compaction =>
+            {
+                *turn
+            }
+            Some(
+                Opening::Resume { .. } | Opening::Anew { .. } | Opening::Fresh(_) | Opening::Bare,
+            )
+            | None => self.turn,
+        }
+    }
+
+    /// Whether a session whose window begins so has to wait for the operator, who stopped the last one in a turn.
+    pub fn awaits_operator_at_window(&self, how: Option<Followed>) -> bool {
+        let turn = match how {
+            Some(Followed::Started | Followed::Resumed | Followed::Forked) => {
+                self.turn_left(self.succession.beginning)
+            }
+            // It may have had the operator's word since.
+            Some(Followed::Compacted | Followed::Cleared) | None => self.turn,
+        };
+        turn == Turn::Stopped && !self.launch.is_bare()
+    }
+
     /// What the live session is told of the work with the reply to a hook that begins a window, and after what.
     pub fn told_at_window(&self, how: Option<Followed>) -> Option<(Beginning, Form)> {
         let session = self.live_session()?;

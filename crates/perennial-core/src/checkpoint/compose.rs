@@ -34,7 +34,7 @@ const PHASES_MAX: usize = 50;
 pub struct Material {
     /// The session that it is about, if that is not the newest one.
     pub session: Option<SessionNumber>,
-    /// Its last checkpoint: what it had said by then, and what was found of an earlier session.
+    /// Its last checkpoint: what it had said by then, and what was found of earlier sessions.
     pub last: Option<Box<Checkpoint>>,
     /// What is said now.
     pub said: SaidDraft,
@@ -49,8 +49,8 @@ pub fn compose(agent: &Agent, fleet: &Fleet, material: Material, now: Time) -> C
     let Material { session, last, said: draft, found, git, position, snapshot } = material;
     let newest = agent.session.as_ref().map_or(SessionNumber::FIRST, |session| session.number);
     let session = session.unwrap_or(newest);
-    let earlier = last.as_ref().filter(|last| last.session < session);
-    let found = earlier.into_iter().fold(found, |found, last| found.with_earlier(&last.found));
+    let known = last.as_ref().filter(|last| is_still_known(last, session, position.as_ref()));
+    let found = known.into_iter().fold(found, |found, last| found.with_earlier(&last.found));
     let kept = last.map(|last| last.said).unwrap_or_default();
     let (phase, phases) = phases(agent, draft.phase, now);
     let mut said = kept.with(&draft, now);
@@ -75,6 +75,14 @@ pub fn compose(agent: &Agent, fleet: &Fleet, material: Material, now: Time) -> C
     };
     content.resumption = resumption(&content);
     content
+}
+
+/// Whether what the last checkpoint found is known beside what is found now. What is found of one conversation only grows,
+/// so that the rest is of earlier sessions; what a person had the session forget does not come back.
+fn is_still_known(last: &Checkpoint, session: SessionNumber, now: Option<&Position>) -> bool {
+    let is_same = |then: &Position| now.is_none_or(|now| now.conversation == then.conversation);
+    let is_forgotten = || last.conversation.as_ref().is_some_and(|then| !is_same(then));
+    last.session < session || (last.session == session && !is_forgotten())
 }
 
 /// The phase that the work is in, and those before it.

@@ -11,6 +11,10 @@ pub const READ_AGAIN_AFTER: Duration = Duration::from_millis(500);
 /// A conversation that its session has left is read on for this long, as long as it grows.
 pub const READ_LEFT_FOR: Duration = Duration::from_secs(10);
 
+/// A compaction that was announced is looked for this long. A model takes its time for a summary, and not every agent CLI
+/// tells when it is there.
+pub const READ_COMPACTION_FOR: Duration = Duration::from_secs(300);
+
 /// Whether a transcript to which nothing was added since the last look counts as read to its end. A live
 /// session may not have begun its file yet; one that is gone writes nothing more.
 pub fn is_settled(has_transcript: bool, is_session_alive: bool) -> bool {

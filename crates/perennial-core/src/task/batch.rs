@@ -11,6 +11,7 @@ use super::measure::counted_with;
 use super::{Queue, Task, TaskEvent, TaskRefusal, TaskState, Verifier, letters};
 use crate::agent::Agent;
 use crate::context::Threshold;
+use crate::conversation::Opening;
 use crate::entity::Entity;
 use crate::event::{Event, What};
 use crate::fleet::{Decision, Fleet};
@@ -184,6 +185,17 @@ impl<'f> Batch<'f> {
         newborn.map(|(_, spent)| spent).or_else(|| self.fleet.spent(agent))
     }
 
+    /// What an agent has spent in all when it goes to work. One that has only begun its first conversation, which nobody has
+    /// read yet, has spent nothing.
+    pub fn spent_before(&self, agent: AgentId) -> Option<u64> {
+        let has_begun = |agent: &&Agent| {
+            let first = agent.session.as_ref().filter(|it| it.number == SessionNumber::FIRST);
+            first.is_some_and(|session| matches!(session.opening, Opening::Fresh(_)))
+        };
+        let begun = || self.fleet.agent(agent).filter(has_begun).map(|_| 0);
+        self.spent(agent).or_else(begun)
+    }
+
     /// The session that an agent has; one that is being born has its first.
     pub fn session_of(&self, agent: AgentId) -> Option<SessionNumber> {
         let Some(agent) = self.fleet.agent(agent) else { return Some(SessionNumber::FIRST) };
@@ -192,7 +204,7 @@ impl<'f> Batch<'f> {
 
     /// An agent is given a task by somebody else, and told.
     pub fn give(&mut self, by: Sender, agent: AgentId, id: TaskId) {
-        let (spent, session) = (self.spent(agent), self.session_of(agent));
+        let (spent, session) = (self.spent_before(agent), self.session_of(agent));
         self.record(id, TaskEvent::Taken { by, agent, spent, session });
         if let Some(task) = self.task(id) {
             let words = letters::given(task, by);

@@ -139,7 +139,7 @@ fn take(batch: &mut Batch<'_>, (caller, by): (Caller, Sender), id: TaskId) -> De
         return Err(refused(id, TaskRefusal::NotYours));
     }
     batch.may_begin(agent, task).map_err(|why| refused(id, why))?;
-    let (spent, session) = (batch.spent(own), batch.session_of(own));
+    let (spent, session) = (batch.spent_before(own), batch.session_of(own));
     batch.record(id, TaskEvent::Taken { by, agent: own, spent, session });
     Ok(())
 }
@@ -391,7 +391,7 @@ fn split(
         batch.record(*part, TaskEvent::Added { by, brief: Box::new(brief) });
     }
     if let (Some(agent), Some((first, _))) = (worker, into.first()) {
-        let (spent, session) = (batch.spent(agent), batch.session_of(agent));
+        let (spent, session) = (batch.spent_before(agent), batch.session_of(agent));
         batch.record(*first, TaskEvent::Taken { by, agent, spent, session });
     }
     Ok(())

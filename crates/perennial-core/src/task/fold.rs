@@ -161,12 +161,12 @@ fn raised(task: &mut Task, to: &Mailbox, at: Time, again_at: Option<Time>) {
     }
 }
 
-/// What the worker spent on it since it went to work.
+/// What the worker spent on it since it went to work. If nobody has counted yet, the next count has it.
 fn spend(task: &mut Task, spent: Option<u64>) {
     if let (Some(since), Some(now)) = (task.spent.since, spent) {
         counted(task, now, now.saturating_sub(since));
     }
-    task.spent.since = spent;
+    task.spent.since = spent.or(task.spent.since);
 }
 
 fn counted(task: &mut Task, spent: u64, added: u64) {

@@ -99,6 +99,27 @@ fn a_session_knows_after_what_it_begins() {
     assert_eq!(idle.beginning(), Beginning::Reboot);
 }
 
+/// Some agent CLIs can be told nothing before their first prompt, which begins a turn.
+#[test]
+fn a_turn_of_the_new_session_does_not_hide_how_the_last_one_ended() {
+    let mut idle = at_work(Restart::OnCrash);
+    idle.show(1, Sign::Waits(Wait::Input));
+    idle.next_opening(1);
+    let mut stopped = at_work(Restart::OnCrash);
+    stopped.stop();
+    stopped.wake();
+    for (mut told, left) in [(idle, Turn::Over), (stopped, Turn::Stopped)] {
+        told.begun(1, "a", Followed::Resumed);
+        told.show(1, Sign::TurnBegan);
+        let agent = told.agent(1);
+        assert_eq!((agent.turn, agent.turn_left(told.beginning())), (Turn::Open, left));
+        assert_eq!(agent.turn_left(Beginning::Compaction), Turn::Open);
+        let waits = |how| agent.awaits_operator_at_window(how);
+        assert_eq!(waits(Some(Followed::Resumed)), left == Turn::Stopped);
+        assert!(!waits(Some(Followed::Compacted)) && !waits(None), "it has their word");
+    }
+}
+
 /// A session that never came to life changes nothing about what its agent was doing.
 #[test]
 fn a_failed_start_does_not_hide_what_the_session_was_to_follow() {

@@ -476,6 +476,24 @@ fn what_was_spent_while_a_check_ran_and_before_a_split_is_counted_once() {
     assert_eq!(spent, [Some(130), Some(70), Some(100)]);
 }
 
+/// An agent CLI claims before it has written down what the turn cost: what is read later counts all the same.
+#[test]
+fn what_was_spent_before_anybody_read_it_is_counted_with_the_next_word() {
+    let mut told = Told::new();
+    told.spawn_cli(BOB, false, None).expect("born");
+    told.ask(draft(10, brief("t"), to(BOB))).expect("added");
+    told.ask_as(agent(BOB), done(10, run())).expect("claimed");
+    assert_eq!(task(&told, 10).spent.tokens, None, "nobody has counted yet");
+    told.spends(BOB, 70);
+    checked(&mut told, 10, JobEnd::Code(1), "red");
+    assert_eq!(task(&told, 10).spent.tokens, Some(70));
+    told.spends(BOB, 100);
+    told.ask_as(agent(BOB), done(10, run())).expect("claimed");
+    told.spends(BOB, 110);
+    checked(&mut told, 10, JobEnd::Code(0), "green");
+    assert_eq!(task(&told, 10).spent.tokens, Some(110));
+}
+
 /// A task that outgrows its estimate is escalated when that happens, once, and not when it is claimed.
 #[test]
 fn what_outgrows_its_estimate_is_escalated_at_once() {

@@ -6,7 +6,7 @@ use perennial_api::answer::Legacy;
 use perennial_api::post::Post;
 use perennial_api::role::{Role, Vacancy};
 use serde_json::{Value, json};
-use understudy::Kind;
+use understudy::{Kind, Repeat, Turn};
 
 use crate::codex;
 use crate::conformance::harness::Harness;
@@ -228,14 +228,13 @@ fn every_window_begins_with_the_briefing(name: &str) {
         let all = stage.model.requests();
         all.iter().filter(|record| record.request.kind == Kind::Compaction).count()
     };
+    // A model takes its time for a summary, and some agent CLIs do not tell when it is there.
+    let summary = Turn::text("<summary>Begun and filled.</summary>").to(Kind::Compaction);
+    stage.model_says([Turn { delay_ms: 2000, repeat: Repeat::ALWAYS, ..summary }]);
     stage
         .type_command("compaction", &compact, "a request for a summary", || compactions() > 0)
         .expect("it is compacted");
-    // Some agent CLIs tell nobody: their file is read when somebody asks.
-    stage.until("a new window", || {
-        stage.show();
-        stage.sealed.ok(["events", "--json"]).contains("window-began")
-    });
+    stage.until("a new window", || stage.sealed.ok(["events", "--json"]).contains("window-began"));
     stage.until("it waits", || stage.show().reason == "idle");
     stage.send(&json!([{ "text": "Compacted.", "usage": usage }]));
     stage.told("Compacted.");

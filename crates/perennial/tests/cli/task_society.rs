@@ -70,6 +70,8 @@ fn claude_gets_its_task_back_with_the_checks_output_and_then_has_it_verified() {
     stage.until("it is verified", || show(&stage, &id).state == "verified");
     let done = show(&stage, &id);
     assert_eq!((done.verified_by.as_deref(), done.steps_done), (Some("check"), 1));
+    // Its first turn at least, of which nothing was known when it claimed.
+    assert!(done.tokens.is_some_and(|tokens| tokens > 0), "{done:?}");
 }
 
 // covers: T-14

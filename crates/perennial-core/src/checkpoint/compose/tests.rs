@@ -100,13 +100,33 @@ fn what_was_found_of_the_session_before_is_known_until_this_one_shows_something_
     };
     let first = composed(Material { found: found.clone(), ..Material::default() });
     let (last, second) = (Some(Box::new(first)), Some(SessionNumber(2)));
-    let begun = Material { session: second, last: last.clone(), ..Material::default() };
+    let begun = Material { session: second, last, ..Material::default() };
     assert_eq!(composed(begun.clone()).found, found);
     let own = Findings { tests: run(TestOutcome::Passed, 5), ..Findings::default() };
     let content = composed(Material { found: own.clone(), ..begun });
     assert_eq!((content.found.tests, content.found.edited), (own.tests, found.edited));
-    // What a session had its conversation forget does not come back.
-    assert_eq!(composed(Material { last, ..Material::default() }).found, Findings::default());
+}
+
+/// The last checkpoint may be of the same session: what it has of the session before is known all the same, until a person
+/// has the session forget its conversation.
+#[test]
+fn what_was_found_of_earlier_sessions_outlives_each_checkpoint_of_this_one() {
+    let found = Findings { edited: vec!["src/lib.rs".into()], ..Findings::default() };
+    let first = composed(Material { found: found.clone(), ..Material::default() });
+    let position = |name: &str| {
+        let conversation = name.to_owned();
+        Some(Position { conversation, bytes: 7, steps: 0 })
+    };
+    let next = |last: Checkpoint, position| {
+        let (session, last) = (Some(SessionNumber(2)), Some(Box::new(last)));
+        composed(Material { session, last, position, ..Material::default() })
+    };
+    let second = next(first, position("a"));
+    let third = next(second, position("a"));
+    assert_eq!(third.found, found);
+    // Nobody has read the conversation: that says nothing.
+    assert_eq!(next(third.clone(), None).found, found);
+    assert_eq!(next(third, position("b")).found, Findings::default(), "/clear");
 }
 
 /// CK3, CK5

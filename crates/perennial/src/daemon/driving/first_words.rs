@@ -43,7 +43,7 @@ impl Driver {
         let known = fleet.agent(agent)?;
         let sample = self.supervisor.hearing(agent).and_then(|hearing| hearing.sample());
         let sample = sample.as_ref().map(|(sample, _)| sample);
-        let start = session_start::text(fleet, known, &self.presence, sample);
+        let start = session_start::text(fleet, known, how, &self.presence, sample);
         Some(match known.told_at_window(how) {
             Some((beginning, form)) => {
                 let found = self.world.reader.findings(agent);

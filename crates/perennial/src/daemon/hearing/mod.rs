@@ -18,6 +18,7 @@ use perennial_core::agent::Agent;
 use perennial_core::context::{Sample, Source};
 use perennial_core::event::{AgentEvent, Event};
 use perennial_core::fact::{Fact, Keys, Listed, Origin, PausedBy, Seen};
+use perennial_core::handoff::HandoffEvent;
 use perennial_core::id::{AgentId, MessageId, SessionNumber};
 use perennial_core::keeping;
 use perennial_core::message::{Content, MessageState, Unread};
@@ -210,7 +211,8 @@ impl Driver {
     }
 
     /// Has the conversations read of sessions that are over with these events, since what was typed into them
-    /// may stand there, and of those whose turn begins or ends with them: they are read as long as it runs.
+    /// may stand there, of those whose turn begins or ends with them, since they are read as long as it runs, and of those
+    /// that are about to be compacted.
     pub fn look_at_changed(&mut self, events: &[Event]) {
         for event in events {
             match event.of_agent() {
@@ -220,6 +222,13 @@ impl Driver {
                 }
                 Some((agent, AgentEvent::SessionEnded { number, .. })) => {
                     self.look_at_conversation(agent, *number);
+                }
+                Some((agent, AgentEvent::Handoff(event)))
+                    if matches!(**event, HandoffEvent::Symptom { .. }) =>
+                {
+                    if let Some(number) = self.live(agent) {
+                        self.look_at_conversation(agent, number);
+                    }
                 }
                 Some((agent, AgentEvent::Moved(moved)))
                     if matches!(moved.to, State::Working | State::Waiting) =>
@@ -385,6 +394,7 @@ impl Driver {
                 conversation: conversations.current,
                 earlier: conversations.earlier,
                 is_in_turn: known.state == State::Working,
+                compaction_announced: known.handoff.announced,
                 role: known.role.clone(),
                 began_at: self.began_at(known),
             });

@@ -51,6 +51,8 @@ pub struct Look {
     pub earlier: Vec<ConversationId>,
     /// A turn runs, as far as was heard.
     pub is_in_turn: bool,
+    /// When a compaction was announced that has not come about yet, as far as was heard.
+    pub compaction_announced: Option<Time>,
     pub role: Option<String>,
     /// When the session began, by the clock that dates transcripts.
     pub began_at: Option<Time>,
@@ -309,8 +311,8 @@ impl OpenTranscripts {
         let figures = open.figures();
         if open.has_worked() {
             let conversation = look.conversation.to_string();
-            let position =
-                open.read_so_far().map(|(bytes, steps)| Position { conversation, bytes, steps });
+            let (bytes, steps) = open.read_so_far();
+            let position = Some(Position { conversation, bytes, steps });
             let findings = open.findings().clone();
             let found = FoundWork { number: *number, findings, position };
             self.findings.all().insert(*agent, found);
@@ -390,6 +392,7 @@ mod tests {
                 conversation: "a".parse().unwrap(),
                 earlier: Vec::new(),
                 is_in_turn: false,
+                compaction_announced: None,
                 role: None,
                 began_at: None,
             }));

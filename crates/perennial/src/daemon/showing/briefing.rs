@@ -72,7 +72,7 @@ impl KnownWork {
         KnownWork {
             session,
             exit: exit.map(sentences::exit),
-            ..KnownWork::at(fleet, agent, (beginning, agent.turn))
+            ..KnownWork::at(fleet, agent, (beginning, agent.turn_left(beginning)))
         }
     }
 

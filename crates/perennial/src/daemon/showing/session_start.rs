@@ -2,7 +2,7 @@
 
 use perennial_core::agent::Agent;
 use perennial_core::context::Sample;
-use perennial_core::conversation::Turn;
+use perennial_core::conversation::Followed;
 use perennial_core::fleet::{Companion, Fleet};
 use perennial_core::role::{self, Vacant};
 use perennial_engine::harness::mail_texts;
@@ -11,7 +11,14 @@ use perennial_engine::harness::session_texts::{self, CurrentTask, Other, Recipie
 use crate::daemon::driving::presence::Presence;
 use crate::daemon::showing::{role as showing, view};
 
-pub fn text(fleet: &Fleet, agent: &Agent, presence: &Presence, sample: Option<&Sample>) -> String {
+/// For a session whose window begins so, or that asks for it.
+pub fn text(
+    fleet: &Fleet,
+    agent: &Agent,
+    how: Option<Followed>,
+    presence: &Presence,
+    sample: Option<&Sample>,
+) -> String {
     let name = view::name(agent);
     let parent = agent.parent.and_then(|id| fleet.agent(id)).map(view::name);
     let others: Vec<(String, Companion<'_>)> =
@@ -61,7 +68,7 @@ pub fn text(fleet: &Fleet, agent: &Agent, presence: &Presence, sample: Option<&S
         parent: parent.as_deref(),
         session: agent.session.as_ref().map_or(0, |session| u64::from(session.number.0)),
         dir: &agent.launch.dir,
-        was_stopped: agent.turn == Turn::Stopped && !agent.launch.is_bare(),
+        was_stopped: agent.awaits_operator_at_window(how),
         unread_mail: unread.as_deref(),
         task,
     };

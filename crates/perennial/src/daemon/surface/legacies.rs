@@ -42,7 +42,13 @@ pub async fn prime(
         let sample = view.supervisor.hearing(id).and_then(|hearing| hearing.sample());
         let agent = fleet.agent(id).ok_or_else(gone)?;
         let sample = sample.map(|(sample, _)| sample);
-        Ok::<_, ProblemResponse>(session_start::text(fleet, agent, view.presence, sample.as_ref()))
+        Ok::<_, ProblemResponse>(session_start::text(
+            fleet,
+            agent,
+            None,
+            view.presence,
+            sample.as_ref(),
+        ))
     });
     json(&StartText { text: told.await?? })
 }

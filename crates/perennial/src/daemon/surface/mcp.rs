@@ -152,7 +152,7 @@ impl Surface {
             let (fleet, hearing) = (view.supervisor.fleet(), view.supervisor.hearing(own));
             let sample = hearing.and_then(|hearing| hearing.sample()).map(|(sample, _)| sample);
             let agent = fleet.agent(own)?;
-            let start = session_start::text(fleet, agent, view.presence, sample.as_ref());
+            let start = session_start::text(fleet, agent, None, view.presence, sample.as_ref());
             let told = agent.told_at_window(None);
             Some((start, told.map(|(after, _)| KnownWork::of(fleet, agent, after))))
         });

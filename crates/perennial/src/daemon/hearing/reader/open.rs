@@ -8,7 +8,7 @@ use std::time::Duration;
 use perennial_core::context::{CALL_TOKENS, Source, estimated_tokens};
 use perennial_core::conversation::{ConversationId, Followed};
 use perennial_core::fact::{Fact, Origin, Seen};
-use perennial_core::hearing::{READ_AGAIN_AFTER, READ_LEFT_FOR};
+use perennial_core::hearing::{READ_AGAIN_AFTER, READ_COMPACTION_FOR, READ_LEFT_FOR};
 use perennial_core::id::SessionNumber;
 use perennial_core::work::{Findings, RuleBook};
 use perennial_engine::harness::Dialect;
@@ -60,6 +60,8 @@ pub struct Open {
     /// What the session's steps show of its work, and how many of them were told.
     work: WorkReader,
     told_steps: u64,
+    /// Until then a compaction that was announced is looked for.
+    compaction_until: Option<Moment>,
 }
 
 /// A conversation that the session has left; what it counts is counted with the current one.
@@ -87,6 +89,8 @@ pub struct InWindow {
 impl Open {
     pub fn new(look: Look, rules: &RuleBook) -> Open {
         let work = work(&look, rules);
+        // Nobody has looked for it yet.
+        let look = Look { compaction_announced: None, ..look };
         let (current, account, counted) = (None, None, Vec::new());
         let (model, said, heard, due) = (String::new(), 0, Moment::ZERO, None);
         let (silent_look, seen_open, sought_since) = (Moment::ZERO, None, None);
@@ -107,6 +111,7 @@ impl Open {
             sought_since,
             work,
             told_steps: 0,
+            compaction_until: None,
         }
     }
 
@@ -131,11 +136,15 @@ impl Open {
             }
             (self.model, self.said) = (String::new(), 0);
         }
+        if look.compaction_announced != self.look.compaction_announced {
+            let is_awaited = look.compaction_announced.is_some();
+            self.compaction_until = is_awaited.then_some(now + READ_COMPACTION_FOR);
+        }
         self.look = look;
     }
 
     /// When to look again before anything is to be said of silence: in a turn that nobody else tells
-    /// of, and while it is not known which conversation a new session is in.
+    /// of, while a compaction is awaited, and while it is not known which conversation a new session is in.
     pub fn next_poll(&mut self, harnesses: &Harnesses, now: Moment) -> Option<Moment> {
         let preset = harnesses.preset(&self.look.harness).ok()?;
         let files = &preset.conversation;
@@ -145,6 +154,7 @@ impl Open {
         let (_, since) = *self.sought_since.get_or_insert((number, now));
         let awaited = files.lock.is_some() && !is_named && now.saturating_sub(since) < NAME_WITHIN;
         let read_every = files.read_every_ms.filter(|_| self.look.is_in_turn);
+        let awaited = awaited || self.compaction_until.is_some_and(|until| now < until);
         let awaited = awaited.then(|| now + READ_AGAIN_AFTER);
         read_every.map(|every| now + Duration::from_millis(every)).into_iter().chain(awaited).min()
     }
@@ -203,9 +213,9 @@ impl Open {
         self.work.findings()
     }
 
-    /// How many bytes and steps of the current conversation were read.
-    pub fn read_so_far(&self) -> Option<(u64, u64)> {
-        Some((self.current.as_ref()?.bytes_read(), self.work.steps()))
+    /// How many bytes and steps of the current conversation were read; none before there is a file of it.
+    pub fn read_so_far(&self) -> (u64, u64) {
+        (self.current.as_ref().map_or(0, Conversation::bytes_read), self.work.steps())
     }
 
     pub fn figures(&self) -> Option<Figures> {
@@ -229,9 +239,11 @@ impl Open {
         }
         let id = self.look.conversation.clone();
         if let Some(mut conversation) = self.current.take() {
-            let Open { model, said, work, .. } = self;
+            let Open { model, said, work, compaction_until, .. } = self;
             read(&id, (&mut conversation, work), buffer, &mut told, |step| {
                 *said = said_after(*said, step);
+                let is_compaction = matches!(step.content, Content::Compaction(_));
+                compaction_until.take_if(|_| is_compaction && !step.is_subagent);
                 if let (Content::Usage(usage), false) = (&step.content, step.is_subagent) {
                     model.clone_from(&usage.model);
                 }

@@ -28,6 +28,7 @@ fn look(number: SessionNumber, conversation: &str, earlier: &[&str]) -> Look {
         harness: "claude".to_owned(),
         conversation: id(conversation),
         is_in_turn: false,
+        compaction_announced: None,
         role: None,
         began_at: None,
         earlier: earlier.iter().map(|name| id(name)).collect(),
