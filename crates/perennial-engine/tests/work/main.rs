@@ -16,6 +16,12 @@ fn stretches_that_the_rules_were_not_written_with() {
     at_least(7, 20, &stretch::held_out());
 }
 
+/// The same.
+#[test]
+fn stretches_that_were_drawn_later() {
+    at_least(1, 20, &stretch::drawn_later());
+}
+
 #[track_caller]
 fn at_least(least: usize, count: usize, stretches: &[Stretch]) {
     assert_eq!(stretches.len(), count);

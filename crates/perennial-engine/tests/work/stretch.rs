@@ -11,6 +11,8 @@ use perennial_engine::work::WorkReader;
 const KNOWN: &str = include_str!("stretches.txt");
 /// … and those that they were not.
 const HELD_OUT: &str = include_str!("held_out.txt");
+/// … and those that were drawn and labelled before the rules were changed after that.
+const DRAWN_LATER: &str = include_str!("drawn_later.txt");
 
 /// One stretch: where the work stood before it, where it stands at its end, and where it is taken to stand.
 #[derive(Debug)]
@@ -28,6 +30,11 @@ pub fn known() -> Vec<Stretch> {
 /// Those that nobody looked at while the rules were written. Nothing is tuned to them.
 pub fn held_out() -> Vec<Stretch> {
     HELD_OUT.split("\n= ").skip(1).map(read).collect()
+}
+
+/// Those that were drawn when the kinds of what is missed of the others were known. Nothing is tuned to them.
+pub fn drawn_later() -> Vec<Stretch> {
+    DRAWN_LATER.split("\n= ").skip(1).map(read).collect()
 }
 
 /// Those that were found to be of another phase, one on each line.
