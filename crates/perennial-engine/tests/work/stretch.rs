@@ -13,6 +13,8 @@ const KNOWN: &str = include_str!("stretches.txt");
 const HELD_OUT: &str = include_str!("held_out.txt");
 /// … and those that were drawn and labelled before the rules were changed after that.
 const DRAWN_LATER: &str = include_str!("drawn_later.txt");
+/// … and those that were drawn when they had been changed.
+const DRAWN_LAST: &str = include_str!("drawn_last.txt");
 
 /// One stretch: where the work stood before it, where it stands at its end, and where it is taken to stand.
 #[derive(Debug)]
@@ -35,6 +37,11 @@ pub fn held_out() -> Vec<Stretch> {
 /// Those that were drawn when the kinds of what is missed of the others were known. Nothing is tuned to them.
 pub fn drawn_later() -> Vec<Stretch> {
     DRAWN_LATER.split("\n= ").skip(1).map(read).collect()
+}
+
+/// Those that nobody had seen when the rules were changed. Nothing is tuned to them.
+pub fn drawn_last() -> Vec<Stretch> {
+    DRAWN_LAST.split("\n= ").skip(1).map(read).collect()
 }
 
 /// Those that were found to be of another phase, one on each line.
