@@ -8,7 +8,7 @@
 //! - F1  A name is held by at most one agent outside the cemetery, ignoring case; also where the event
 //!   by which one took it can't be read.
 //! - F2  A conversation is the current one of at most one agent outside the cemetery.
-//! - F3  After a reboot at most `RESUMED_AT_ONCE` agents of a node are starting out of its line (`line.rs`).
+//! - F3  After a reboot an agent is resumed only while fewer than `RESUMED_AT_ONCE` of its node are starting (`line.rs`).
 //! - F4  The parent of an agent in memory is in memory: chains of parents hold.
 
 mod claims;

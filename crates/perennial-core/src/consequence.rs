@@ -198,7 +198,7 @@ fn of_move(
 ) -> Vec<What> {
     let mut follows = Vec::new();
     if let Some(by) = by_another(id, moved) {
-        follows.extend(handoff::interesting(fleet, by, Interesting::Remediation));
+        follows.extend(handoff::interesting(fleet, by, Interesting::Remediation, at));
     }
     if before.is_none_or(|before| before.reason != moved.reason) {
         let outdated = job::outdated(fleet.jobs(), id, at);
@@ -261,13 +261,12 @@ pub fn of_other(fleet: &Fleet, event: &Event) -> Vec<What> {
             follows.extend(counted);
             follows
         }
-        What::Message(id, what) => of_message(fleet, *id, what),
+        What::Message(id, what) => of_message(fleet, *id, what, event.at),
         What::Task(..) => assigned(fleet, &event.what),
         What::Escalation(_, EscalationEvent::Opened { matter, .. }) => {
+            let raised = Interesting::Escalation;
             let by = matter.by.agent();
-            by.and_then(|by| handoff::interesting(fleet, by, Interesting::Escalation))
-                .into_iter()
-                .collect()
+            by.map(|by| handoff::interesting(fleet, by, raised, event.at)).unwrap_or_default()
         }
         What::Node(..)
         | What::Agent(..)
@@ -301,7 +300,7 @@ fn assigned(fleet: &Fleet, what: &What) -> Vec<What> {
     }
 }
 
-fn of_message(fleet: &Fleet, id: MessageId, what: &MessageEvent) -> Vec<What> {
+fn of_message(fleet: &Fleet, id: MessageId, what: &MessageEvent, at: Time) -> Vec<What> {
     match what {
         MessageEvent::Offered { session, .. } => {
             let told = told(fleet, id, *session).or_else(|| round::passed(fleet, id));
@@ -318,7 +317,7 @@ fn of_message(fleet: &Fleet, id: MessageId, what: &MessageEvent) -> Vec<What> {
         MessageEvent::Seen { .. } | MessageEvent::Read { .. } => {
             let over = escalation::mail_over(fleet, id, what);
             let handoff = handoff::told(fleet, id);
-            over.into_iter().chain(handoff).chain(handled(fleet, id)).collect()
+            over.into_iter().chain(handoff).chain(handled(fleet, id, at)).collect()
         }
         MessageEvent::Recorded { to: Mailbox::Agent(_), .. } => {
             rest::recorded(fleet, what).into_iter().collect()
@@ -344,7 +343,7 @@ fn round_given(fleet: &Fleet, id: MessageId) -> Vec<What> {
 }
 
 /// What it means for its reader's role that a mail was read.
-fn handled(fleet: &Fleet, id: MessageId) -> Vec<What> {
+fn handled(fleet: &Fleet, id: MessageId, at: Time) -> Vec<What> {
     let message = fleet.messages().get(id);
     let Some((message, mail)) = message.and_then(|it| Some((it, it.mail()?))) else {
         return Vec::new();
@@ -362,8 +361,8 @@ fn handled(fleet: &Fleet, id: MessageId) -> Vec<What> {
     let listed =
         [(is_lifecycle, Interesting::LifecycleRequest), (is_escalation, Interesting::Escalation)];
     let listed = listed.into_iter().filter(|(happened, _)| *happened);
-    let mut follows: Vec<What> =
-        listed.filter_map(|(_, what)| handoff::interesting(fleet, reader, what)).take(1).collect();
+    let mut listed = listed.map(|(_, what)| handoff::interesting(fleet, reader, what, at));
+    let mut follows = listed.find(|follows| !follows.is_empty()).unwrap_or_default();
     if is_overseen {
         follows.extend(handoff::unit_done(fleet, reader, CycleUnit::Interaction));
     }

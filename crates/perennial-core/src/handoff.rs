@@ -18,14 +18,16 @@
 //! - HA7  An overseer ends only what somebody else asked for.
 //! - HA8  A rule asks at a boundary: when a turn has ended as it should, or was given up for good because compactions don't
 //!   help; never in a dialog, at a limit, or while something stands in the session's input line.
-//! - HA9  A session that was begun by a rule's handoff is not handed off by its window again within `CHURN_WITHIN`: it would
-//!   spend tokens and do nothing. The operator is told.
+//! - HA9  A session that was begun by a rule's handoff for its window's sake (a share, a symptom, a large turn, an event that
+//!   the role lists) is handed off for such a cause again after `CHURN_WITHIN` at the earliest: it would spend tokens and
+//!   do nothing. The operator is told, once in the session for each cause. Units are work that was done, and always count.
 
 mod letters;
 mod rule;
 mod turn;
 mod verb;
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -82,6 +84,8 @@ pub struct Handoffs {
     pub warned: Option<Urgency>,
     /// The last symptom of the session, and when.
     pub noticed: Option<(Symptom, Urgency, Time)>,
+    /// HA9: the causes of which the operator was told that the session is not handed off yet.
+    pub put_off: BTreeSet<HandoffCause>,
 }
 
 /// A handoff that a rule asks for.
@@ -167,7 +171,7 @@ impl HandoffCause {
         }
     }
 
-    /// Whether the size of the window is why: the next session may be no better off.
+    /// Whether the window is why, or what stands for a share of it: the next session may be no better off.
     fn is_of_window(self) -> bool {
         match self {
             HandoffCause::Clock | HandoffCause::Interesting | HandoffCause::Symptom => true,
@@ -337,7 +341,11 @@ pub fn evolve(agent: &mut Agent, event: &HandoffEvent, at: Time) {
             agent.handoff.due.take_if(|due| is_lasting && due.cause == HandoffCause::Clock);
             agent.handoff.due.get_or_insert(DueHandoff { cause, subject, since: at });
         }
-        // Told once in a window, whichever it was.
+        // HA9
+        HandoffEvent::OperatorTold { cause, .. } if agent.role_terms.hands_off_at().is_some() => {
+            agent.handoff.put_off.insert(*cause);
+        }
+        // HA6: told once in a window, whichever it was.
         HandoffEvent::OperatorTold { cause, .. } => {
             agent.clock.is_up |= matches!(cause, HandoffCause::Clock | HandoffCause::Symptom);
         }
@@ -456,6 +464,7 @@ pub fn evolve_by_move(agent: &mut Agent, moved: &Move) {
 /// A session is to begin: a conversation of its own has a budget of its own.
 pub fn evolve_by_session(agent: &mut Agent, opening: &Opening) {
     (agent.handoff.compactions, agent.handoff.noticed) = (0, None);
+    agent.handoff.put_off.clear();
     match opening {
         Opening::Bare | Opening::Fresh(_) | Opening::Anew { .. } => {
             (agent.handoff.units, agent.handoff.due, agent.handoff.warned) = (0, None, None);

@@ -11,7 +11,8 @@
 //!   next one is not started.
 //! - KE3  The wishes of an agent are numbered from 1. A number is a fence: a report about another wish ends nothing.
 //! - KE4  The end of a bare command's session is never followed by a wish: its next one starts at once.
-//! - KE5  A directory that is in no git work tree, as far as is known, is never a reason to wait.
+//! - KE5  A directory that is in no git work tree, as far as is known, is never a reason to wait. What is known of a
+//!   directory is said of no other one: it stays with a session that runs there, and is not the next one's elsewhere.
 //! - KE6  What can't be read may have been the end of a wish: nothing waits for one of a damaged agent.
 
 use std::time::Duration;
@@ -25,7 +26,7 @@ use crate::launch::Launch;
 use crate::reason::{Evidence, Finding, Verb, Witness};
 use crate::session::Phase;
 use crate::snapshot::{
-    KeptSnapshots, Restoring, SnapshotCause, SnapshotEvent, SnapshotFiles, SnapshotMissed,
+    self, KeptSnapshots, Restoring, SnapshotCause, SnapshotEvent, SnapshotFiles, SnapshotMissed,
     SnapshotTaken, SnapshotWanted,
 };
 use crate::time::Time;
@@ -84,6 +85,8 @@ impl SnapshotRecord {
 pub struct SessionPlace {
     pub dir: String,
     pub project: String,
+    /// Whether that directory is in a git work tree, if it was found out.
+    pub has_work_tree: Option<bool>,
 }
 
 /// How an order to take a snapshot went.
@@ -160,9 +163,27 @@ pub fn place(agent: &Agent) -> (&str, &str) {
 
 /// KE5: found out, or as its launch has it, whose project is the git directory where there is one.
 fn has_work_tree(agent: &Agent, (dir, project): (&str, &str)) -> bool {
-    let known = agent.snapshot_record.has_work_tree;
-    let known = known.filter(|_| agent.snapshot_record.session_place.is_none());
+    let SnapshotRecord { has_work_tree, session_place, .. } = &agent.snapshot_record;
+    let known = session_place.as_ref().map_or(*has_work_tree, |place| place.has_work_tree);
     known.unwrap_or(dir != project)
+}
+
+/// KE5: folds that its next session will be in this place. If a session runs there, what is known of it counts.
+pub fn placed(agent: &mut Agent, dir: &str, project: &str) {
+    let stays = |place: &&SessionPlace| place.dir == dir && place.project == project;
+    let place = agent.snapshot_record.session_place.as_ref().filter(stays);
+    agent.snapshot_record.has_work_tree = place.and_then(|place| place.has_work_tree);
+}
+
+/// KE5: folds whether a directory is in a git work tree, for the places of the agent that are there.
+fn found_out(agent: &mut Agent, has_work_tree: bool, is_there: impl Fn(&str) -> bool) {
+    let record = &mut agent.snapshot_record;
+    if let Some(place) = record.session_place.as_mut().filter(|place| is_there(&place.dir)) {
+        place.has_work_tree = Some(has_work_tree);
+    }
+    if is_there(&agent.launch.dir) {
+        record.has_work_tree = Some(has_work_tree);
+    }
 }
 
 /// Whether snapshots of its work are to be had, as far as is known (KE5).
@@ -287,10 +308,9 @@ pub fn was_unchanged(agent: &mut Agent, wish: u32) {
 /// Folds a miss.
 pub fn was_missed(agent: &mut Agent, event: &SnapshotMissed) {
     agent.snapshot_record.is_behind = true;
-    let of_launch =
-        agent.keeping.as_ref().filter(|one| one.dir == agent.launch.dir && one.wish == event.wish);
-    if event.cause == MissCause::NoWorkTree && of_launch.is_some() {
-        agent.snapshot_record.has_work_tree = Some(false);
+    let standing = agent.keeping.clone().filter(|one| one.wish == event.wish);
+    if let Some(one) = standing.filter(|_| event.cause == MissCause::NoWorkTree) {
+        found_out(agent, false, |dir| dir == one.dir);
     }
     ended(agent, event.wish);
 }
@@ -298,10 +318,14 @@ pub fn was_missed(agent: &mut Agent, event: &SnapshotMissed) {
 /// Folds a snapshot.
 pub fn was_taken(agent: &mut Agent, taken: &SnapshotTaken) {
     agent.snapshots = taken.number;
-    let SnapshotFiles { store, commit, base, .. } = &taken.files;
+    let SnapshotFiles { store, commit, base, work_tree, .. } = &taken.files;
     agent.snapshot_record.newest = Some((store.clone(), commit.clone()));
     agent.snapshot_record.base.clone_from(base);
     agent.snapshot_record.is_behind = false;
-    agent.snapshot_record.has_work_tree = Some(true);
+    let standing = agent.keeping.as_ref().filter(|one| Some(one.wish) == taken.wish);
+    // Who asks for one gets it of the place of the session; a late one tells of its work tree only.
+    let asked = || taken.wish.is_none().then(|| place(agent).0.to_owned());
+    let dir = standing.map(|one| one.dir.clone()).or_else(asked);
+    found_out(agent, true, |it| dir.as_deref() == Some(it) || snapshot::is_in(it, work_tree));
     taken.wish.iter().for_each(|wish| ended(agent, *wish));
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent::Agent;
 use crate::id::AgentId;
-use crate::keeping::SessionPlace;
+use crate::keeping::{self, SessionPlace};
 use crate::launch::Launch;
 use crate::restart::Restart;
 use crate::session::Phase;
@@ -103,10 +103,12 @@ pub fn take(agent: &mut Agent, settings: &Settings<AgentId>) {
         let moves = agent.launch.dir != *dir;
         if is_begun && moves && !agent.pending.dir {
             let Launch { dir, project, .. } = agent.launch.clone();
-            agent.snapshot_record.session_place = Some(SessionPlace { dir, project });
+            let has_work_tree = agent.snapshot_record.has_work_tree;
+            let left = SessionPlace { dir, project, has_work_tree };
+            agent.snapshot_record.session_place = Some(left);
         }
         agent.pending.dir |= is_begun && moves;
-        agent.snapshot_record.has_work_tree = None;
+        keeping::placed(agent, dir, project);
         (agent.launch.dir, agent.launch.project) = (dir.clone(), project.clone());
     }
     if let Some(VariableChange { revision, set, unset }) = variables {

@@ -8,8 +8,11 @@
 //!   agent's own report of its window is words, too, and an estimate measures nothing.
 //! - SY3  A compaction is medium, and a second one in a session high.
 
+mod unquoted;
+
 use serde::{Deserialize, Serialize};
 
+use self::unquoted::unquoted;
 use crate::context::{Sample, Source, Threshold};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -149,40 +152,6 @@ fn is_said_of_oneself(text: &str) -> bool {
     })
 }
 
-/// A text without what it quotes: fenced and indented blocks, lines behind `>` or `|`, and what stands between
-/// quotation marks or backticks in one line.
-fn unquoted(text: &str) -> String {
-    let mut kept = String::with_capacity(text.len());
-    let mut is_fenced = false;
-    for line in text.lines() {
-        let inner = line.trim_start();
-        if inner.starts_with("```") || inner.starts_with("~~~") {
-            is_fenced = !is_fenced;
-            continue;
-        }
-        let is_quoted =
-            inner.starts_with(['>', '|']) || line.starts_with("    ") || line.starts_with('\t');
-        if is_fenced || is_quoted {
-            continue;
-        }
-        let mut ends_with = None;
-        for character in line.chars() {
-            match ends_with {
-                Some(end) if character == end => ends_with = None,
-                Some(_) => {}
-                None => match character {
-                    '"' | '`' => ends_with = Some(character),
-                    '“' => ends_with = Some('”'),
-                    '«' => ends_with = Some('»'),
-                    other => kept.push(other),
-                },
-            }
-        }
-        kept.push('\n');
-    }
-    kept
-}
-
 /// How urgent a symptom is, in a session that had this number of compactions before.
 pub fn urgency(symptom: Symptom, sample: Option<&Sample>, compactions: u32) -> Urgency {
     let is_full = |sample: &&Sample| {
@@ -258,6 +227,19 @@ mod tests {
             "I’m running out of context",
             "Done. My context is almost full! Next: the parser",
             "The log said \"ok\"; we are running low on context.",
+            // An apostrophe quotes nothing, whichever it is, and a mark that is not closed quotes nothing either.
+            "The parser's tests and the agents' notes: I'm running out of context, that's it.",
+            "The parser’s tests and the agents’ notes: I’m running out of context, that’s it.",
+            "I'm running out of context, as in the '90s.",
+            "It's 5' wide, I'm running out of context.",
+            "It is 24\" wide, and I'm running out of context.",
+            "‘ok’ it said: I’m running out of context. The others’ work is done.",
+            "„Fertig“ said the log; I'm running out of context.",
+            // The fence is closed.
+            "~~~~\n```\n~~~~\nI'm running out of context",
+            "```\ncode\n````\nI'm running out of context",
+            // This opens nothing: a backtick in what stands behind it makes it a line of text.
+            "```x``` is the name.\nI'm running out of context",
         ] {
             assert_eq!(in_words(own, Speaker::Agent), Some(Symptom::OwnWord), "{own}");
         }
@@ -268,6 +250,24 @@ mod tests {
             "> I'm running out of context",
             "```\nI'm running out of context\n```\nThat is the fixture.",
             "    I'm running out of context",
+            "The file says ‘I'm running out of context’.",
+            "The file says ‘I’m running out of context’ there.",
+            "The file says 'I'm running out of context'.",
+            "('I am running out of context' is the fixture.)",
+            "Dort steht „I'm running out of context“.",
+            "Dort steht ‚I'm running out of context‘.",
+            "Là: «I'm running out of context», ‹my context is almost full›.",
+            "Dort: »I'm running out of context«.",
+            "「I'm running out of context」",
+            "“He said ‘so’ and I'm running out of context”",
+            "It is `` a ` I'm running out of context `` there.",
+            // Fences within fences.
+            "~~~~\n```\nI'm running out of context\n```\nI'm running out of context\n~~~~",
+            "````\n```\nx\n```\nI'm running out of context\n````",
+            "```\n~~~\nI'm running out of context\n```",
+            "```text\n```rust\nI'm running out of context\n```",
+            "- so:\n  ```\n  I'm running out of context\n  ```",
+            "> ```\n> I'm running out of context\n> ```",
             "Agents that are running out of context are handed off.",
             "I am not running out of context.",
             "If I run out of context, read the notes.",
@@ -280,5 +280,8 @@ mod tests {
     fn a_long_text_is_looked_at_as_far_as_its_bound() {
         let far = format!("{}é context limit", "x".repeat(LOOKED_AT_BYTES - 1));
         assert_eq!(in_words(&far, Speaker::Agent), None);
+        // Marks that nothing closes cost no more than others.
+        let open = format!("I'm running out of context {}", "('s ".repeat(LOOKED_AT_BYTES / 4));
+        assert_eq!(in_words(&open, Speaker::Agent), Some(Symptom::OwnWord));
     }
 }

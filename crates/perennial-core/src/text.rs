@@ -81,9 +81,18 @@ pub fn ending(text: &str, bytes: usize) -> String {
 /// Somebody's words between quotation marks, on one line, without what acts on a terminal or hides. At most this many bytes
 /// beside the marks. No word in it ends the quotation, or looks like a mark of ours or the id of a message.
 pub fn quoted(text: &str, bytes: usize) -> String {
-    let shown = |c: char| if c.is_control() || is_hidden(c) { ' ' } else { c };
-    let line: String = text.trim().chars().map(shown).collect();
-    format!("“{}”", beginning(&voiceless(&line), bytes))
+    format!("“{}”", beginning(&voiceless(&plain(text.trim())), bytes))
+}
+
+/// Somebody's words of several lines: each stands behind a mark, and says no more than in a quotation.
+pub fn quoted_lines(text: &str) -> String {
+    let line = |line: &str| format!("> {}", voiceless(plain(line).trim_end()));
+    text.trim().lines().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// The same words without what acts on a terminal or hides.
+fn plain(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() || is_hidden(c) { ' ' } else { c }).collect()
 }
 
 /// The same words without what could end a quotation, and without what would be a mark of ours or the id of a message.

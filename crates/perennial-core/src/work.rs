@@ -6,6 +6,7 @@ mod findings;
 mod indicator;
 mod rules;
 mod state;
+mod tool_names;
 
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +19,7 @@ pub use findings::{
 pub use indicator::Indicator;
 pub use rules::{PhaseRules, RuleBook, RuleChanges, WORDS_MAX};
 pub use state::{HISTORY_MAX, PhaseSource, WorkEvent, WorkState, evolve, found, reported};
+pub use tool_names::ToolDoes;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum WorkPhase {

@@ -5,7 +5,9 @@
 //! set arrives as an argument. No question costs a look at all agents.
 //!
 //! Invariants
-//! - L1  At most `RESUMED_AT_ONCE` agents of a node are starting while the line goes on (F3).
+//! - L1  Nobody leaves the line while `RESUMED_AT_ONCE` agents of the node are starting, in whichever way those came to
+//!   start (F3). It holds up retries that waited, which get in line, and nothing else: without a limit, sessions that are
+//!   asked for meanwhile, or follow another one at once, start beside them.
 //! - L2  With a limit, no session begins while as many of the node's as it allows have begun and not ended. A session counts until nothing
 //!   of it is left; one that waits in line does not.
 //! - L3  Who waits is in the order in which their sessions were asked for. Whoever comes anew gets in behind them, unless
@@ -30,7 +32,7 @@ pub struct Line {
     waiting: BTreeSet<(Time, AgentId)>,
     /// The same by agent.
     since: BTreeMap<AgentId, Time>,
-    /// Agents that came out of the line and have not announced themselves yet.
+    /// Agents that are starting: whose session has begun, and who have not announced themselves yet.
     admitted: BTreeSet<AgentId>,
     /// Agents whose session has begun and not ended.
     begun: BTreeSet<AgentId>,

@@ -21,6 +21,9 @@ use crate::time::Time;
 /// As long as a letter of ours may be.
 pub(crate) const LETTER_BYTES_MAX: usize = 2600;
 
+/// As much of a subject as stands in a subject of ours.
+const QUOTED_SUBJECT_BYTES_MAX: usize = super::SUBJECT_BYTES_MAX - "handoff: “”".len();
+
 /// What a session is asked, as it is put into words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HandoffRequest {
@@ -69,13 +72,9 @@ pub fn follow(
             follows.extend(asked.overseer.map(|overseer| lifecycle(after, overseer, at)));
             follows
         }
-        // Two windows may end in one moment: one letter is enough.
-        HandoffEvent::OperatorTold { .. }
-            if fleet.messages().get(id(after.id, at, 2)).is_some() =>
-        {
-            Vec::new()
+        HandoffEvent::OperatorTold { .. } => {
+            to_operator(fleet, after, event, at).into_iter().collect()
         }
-        HandoffEvent::OperatorTold { subject, .. } => vec![for_operator(after, subject, at)],
         HandoffEvent::Due { .. }
         | HandoffEvent::UnitDone { .. }
         | HandoffEvent::Told { .. }
@@ -83,6 +82,30 @@ pub fn follow(
         | HandoffEvent::Answered { .. }
         | HandoffEvent::Completed { .. }
         | HandoffEvent::Symptom { .. } => Vec::new(),
+    }
+}
+
+/// The letter to the operator, where an event is that they are told. Two windows may end in one moment: one letter is enough.
+pub(super) fn to_operator(
+    fleet: &Fleet,
+    agent: &Agent,
+    event: &HandoffEvent,
+    at: Time,
+) -> Option<What> {
+    let is_written = fleet.messages().get(id(agent.id, at, 2)).is_some();
+    match event {
+        HandoffEvent::OperatorTold { subject, .. } if !is_written => {
+            Some(for_operator(agent, subject, at))
+        }
+        HandoffEvent::OperatorTold { .. }
+        | HandoffEvent::Due { .. }
+        | HandoffEvent::UnitDone { .. }
+        | HandoffEvent::Asked(_)
+        | HandoffEvent::Told { .. }
+        | HandoffEvent::Turned { .. }
+        | HandoffEvent::Answered { .. }
+        | HandoffEvent::Completed { .. }
+        | HandoffEvent::Symptom { .. } => None,
     }
 }
 
@@ -165,8 +188,15 @@ fn for_operator(agent: &Agent, subject: &str, at: Time) -> What {
 fn notes(agent: &Agent, handoff: &Handoff, at: Time) -> Option<What> {
     let Handoff { number, subject, notes, .. } = handoff;
     let notes = notes.as_deref().filter(|notes| !notes.trim().is_empty())?;
-    let text = format!("Notes of the handoff of your session {}:\n{notes}", number.0);
-    let subject = format!("handoff: {subject}");
+    let text = format!(
+        "Notes of the handoff of your session {}, as they were written:\n{}",
+        number.0,
+        text::quoted_lines(notes)
+    );
+    let subject = match subject.trim() {
+        "" => "handoff".to_owned(),
+        said => format!("handoff: {}", text::quoted(said, QUOTED_SUBJECT_BYTES_MAX)),
+    };
     Some(letter((agent.id, at, 3), Mailbox::Agent(agent.id), &subject, &text))
 }
 

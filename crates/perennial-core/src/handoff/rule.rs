@@ -4,7 +4,7 @@
 //! HA6: the terms of a declared role have to say so. HA8: what is due is asked for at the next boundary.
 
 use super::verb::{self, Ask};
-use super::{CHURN_WITHIN, HandoffCause, HandoffEvent};
+use super::{CHURN_WITHIN, HandoffCause, HandoffEvent, letters};
 use crate::agent::{Agent, Becoming};
 use crate::context::Sample;
 use crate::event::{AgentEvent, Event, What};
@@ -12,7 +12,7 @@ use crate::fleet::Fleet;
 use crate::id::{AgentId, SessionNumber};
 use crate::keeping;
 use crate::reason::{Evidence, Finding, Reason, Witness};
-use crate::role::{CycleUnit, HANDOFF_AT, Interesting, LARGE_TURN_PERCENT};
+use crate::role::{Cycle, CycleUnit, HANDOFF_AT, Interesting, LARGE_TURN_PERCENT};
 use crate::snapshot::SnapshotCause;
 use crate::state::State;
 use crate::succession::Afresh;
@@ -82,19 +82,28 @@ fn subject(symptom: Symptom, before: u32) -> String {
     }
 }
 
-/// HA6, HA9: due by what its window shows, or told to the operator. Of a session that hands off already that is no news.
+/// HA6, HA9: due by what its window shows, or told to the operator.
 fn by_window(next: &mut Becoming<'_>, number: SessionNumber, cause: HandoffCause, subject: String) {
     let now = next.now();
-    let agent = next.agent();
-    if agent.state == State::HandingOff {
-        return;
-    }
+    let follows = due_or_told(next.agent(), (number, cause), subject, now);
+    follows.into_iter().for_each(|event| next.emit(event.of_agent()));
+}
+
+/// Of a session that hands off already, and of what the operator was told in this session (HA9), it is no news.
+fn due_or_told(
+    agent: &Agent,
+    (number, cause): (SessionNumber, HandoffCause),
+    subject: String,
+    now: Time,
+) -> Option<HandoffEvent> {
+    let is_put_off = is_churn(agent, now);
+    let is_known = is_put_off && agent.handoff.put_off.contains(&cause);
     let is_by_role = agent.role_terms.hands_off_at().is_some();
-    let event = match is_by_role && !is_churn(agent, now) {
+    let event = match is_by_role && !is_put_off {
         true => HandoffEvent::Due { number, cause, subject },
         false => HandoffEvent::OperatorTold { number, cause, subject },
     };
-    next.emit(event.of_agent());
+    (agent.state != State::HandingOff && !is_known).then_some(event)
 }
 
 /// HA9
@@ -120,14 +129,19 @@ pub(crate) fn unit_done(fleet: &Fleet, id: AgentId, unit: CycleUnit) -> Vec<What
 }
 
 /// An event that its role lists happened to an agent.
-pub(crate) fn interesting(fleet: &Fleet, id: AgentId, what: Interesting) -> Option<What> {
-    let agent = fleet.agent(id)?;
-    let is_listed = agent.role_terms.cycled_by()?.interesting.contains(&what);
-    let number = agent.has_session_to_hand_off()?;
-    let is_news = agent.handoff.due.is_none() && agent.state != State::HandingOff;
+pub(crate) fn interesting(fleet: &Fleet, id: AgentId, what: Interesting, at: Time) -> Vec<What> {
+    let is_listed = |cycle: &&Cycle| cycle.interesting.contains(&what);
+    let is_news = |agent: &&Agent| {
+        agent.role_terms.cycled_by().filter(is_listed).is_some() && agent.handoff.due.is_none()
+    };
+    let agent = fleet.agent(id).filter(is_news);
+    let session = agent.and_then(Agent::has_session_to_hand_off);
+    let Some((agent, number)) = agent.zip(session) else { return Vec::new() };
     let (cause, subject) = (HandoffCause::Interesting, format!("event: {}", what.word()));
-    let due = HandoffEvent::Due { number, cause, subject };
-    (is_listed && is_news).then(|| What::Agent(id, due.of_agent()))
+    let Some(event) = due_or_told(agent, (number, cause), subject, at) else { return Vec::new() };
+    // What follows from an event that follows itself has to be said with it.
+    let letter = letters::to_operator(fleet, agent, &event, at);
+    [What::Agent(id, event.of_agent())].into_iter().chain(letter).collect()
 }
 
 /// HA8: when an agent is asked for the handoff that is due; none while it is not at a boundary.

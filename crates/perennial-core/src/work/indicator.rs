@@ -1,8 +1,8 @@
 //! What shows that work went on to another phase, and the table that says to which.
 //!
 //! The indicators are those of the seed: a plan is told or a list of tasks is made, files are edited or work is
-//! delegated, tests are run, tests pass, work is committed or summed up. One is ours: who looks around after a new
-//! prompt has begun something else.
+//! delegated, tests are run, tests pass, work is committed or summed up. Three are ours: who looks around after a new
+//! prompt has begun something else; a script of the agent's own tries out what it changed; who removes such scripts is done.
 
 use serde::{Deserialize, Serialize};
 
@@ -23,10 +23,14 @@ pub enum Indicator {
     CommitMade,
     /// Its work was complete; it got another prompt and only reads since then.
     LookedAround,
+    /// It ran a script of its own that tries the work out.
+    TrialRun,
+    /// It removed the scripts that it had tried the work out with.
+    TrialsRemoved,
 }
 
 impl Indicator {
-    pub const ALL: [Indicator; 10] = [
+    pub const ALL: [Indicator; 12] = [
         Indicator::PlanTold,
         Indicator::TaskListMade,
         Indicator::FileEdited,
@@ -37,6 +41,8 @@ impl Indicator {
         Indicator::CompletionTold,
         Indicator::CommitMade,
         Indicator::LookedAround,
+        Indicator::TrialRun,
+        Indicator::TrialsRemoved,
     ];
 
     pub fn word(self) -> &'static str {
@@ -51,6 +57,8 @@ impl Indicator {
             Indicator::CompletionTold => "completion-told",
             Indicator::CommitMade => "commit-made",
             Indicator::LookedAround => "looked-around",
+            Indicator::TrialRun => "trial-run",
+            Indicator::TrialsRemoved => "trials-removed",
         }
     }
 
@@ -88,6 +96,14 @@ impl Indicator {
             (Indicator::LookedAround, Investigation | Planning | Implementation | Testing) => {
                 return None;
             }
+            // Before anything was changed, a trial finds out how things are.
+            (Indicator::TrialRun, Implementation) => Testing,
+            (Indicator::TrialRun, Investigation | Planning | Testing | Completion) => return None,
+            (Indicator::TrialsRemoved, Implementation | Testing) if has_edited => Completion,
+            (
+                Indicator::TrialsRemoved,
+                Investigation | Planning | Implementation | Testing | Completion,
+            ) => return None,
         };
         (next != now).then_some(next)
     }
@@ -112,10 +128,16 @@ mod tests {
             (Indicator::CompletionTold, Testing, Completion),
             (Indicator::CommitMade, Testing, Completion),
             (Indicator::LookedAround, Completion, Investigation),
+            (Indicator::TrialRun, Implementation, Testing),
+            (Indicator::TrialsRemoved, Testing, Completion),
         ] {
             assert_eq!(indicator.leads_from(from, true), Some(to), "{indicator:?}");
         }
         assert_eq!(Indicator::TestsPassed.leads_from(Testing, false), None);
+        assert_eq!(Indicator::TrialsRemoved.leads_from(Testing, false), None);
+        for looks in [Investigation, Planning, Completion] {
+            assert_eq!(Indicator::TrialRun.leads_from(looks, true), None);
+        }
     }
 
     #[test]

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::WorkPhase;
+use super::tool_names::{self, ToolDoes};
 use crate::name::NameKey;
 
 /// Words, commands or tools that one list of the operator's may have, and how long one may be.
@@ -77,7 +78,7 @@ const IMPLEMENTATION_WORDS: [&str; 4] =
 const TESTING_WORDS: [&str; 4] = ["test session starts", "running tests", "=== run ", "run  v"];
 
 /// Commands that run tests. A word may be followed by anything; options before it do not count.
-const TEST_COMMANDS: [&str; 55] = [
+const TEST_COMMANDS: [&str; 73] = [
     "cargo test",
     "cargo t",
     "cargo nextest",
@@ -133,6 +134,24 @@ const TEST_COMMANDS: [&str; 55] = [
     "nox",
     "bazel test",
     "just test",
+    "node --test",
+    "nosetests",
+    "nose2",
+    "make tests",
+    "meson test",
+    "zig test",
+    "zig build test",
+    "sbt test",
+    "stack test",
+    "cabal test",
+    "lein test",
+    "flutter test",
+    "dart test",
+    "bats",
+    "prove",
+    "cypress run",
+    "wasm-pack test",
+    "python -m doctest",
 ];
 
 /// What is recognised, for one agent.
@@ -149,6 +168,8 @@ pub struct PhaseRules {
     pub shell_tools: Vec<String>,
     pub plan_tools: Vec<String>,
     pub delegate_tools: Vec<String>,
+    /// The operator's list is all that edits: names of other tools say nothing.
+    are_edit_tools_listed: bool,
 }
 
 /// What the operator changes about the rules. Each list adds to the built-in one, or replaces it.
@@ -188,6 +209,7 @@ impl Default for PhaseRules {
             shell_tools: list(&SHELL_TOOLS),
             plan_tools: list(&PLAN_TOOLS),
             delegate_tools: list(&DELEGATE_TOOLS),
+            are_edit_tools_listed: false,
         }
     }
 }
@@ -204,7 +226,16 @@ impl PhaseRules {
         let commands = changes.test_commands.iter().map(|command| words_of(command)).collect();
         amend(&mut self.test_commands, commands, replace);
         amend(&mut self.edit_tools, changes.edit_tools.clone(), replace);
+        self.are_edit_tools_listed |= replace && !changes.edit_tools.is_empty();
         self
+    }
+
+    /// What a tool does that is in none of the lists, by its name.
+    pub fn does(&self, tool: &str) -> Option<ToolDoes> {
+        let lists = [&self.edit_tools, &self.shell_tools, &self.plan_tools, &self.delegate_tools];
+        let is_listed = lists.into_iter().flatten().any(|name| name == tool);
+        let does = tool_names::does(tool).filter(|_| !is_listed);
+        does.filter(|does| *does != ToolDoes::Edits || !self.are_edit_tools_listed)
     }
 
     /// The phase that a subagent of this name works in, where it takes the work on. Who only looks around leaves the
@@ -327,6 +358,16 @@ mod tests {
         let replaced = built_in.clone().with(&RuleChanges { replace: true, ..changes });
         assert_eq!(replaced.planning, ["mein plan"]);
         assert_eq!(replaced.completion, built_in.completion);
+        // Who replaces the list of tools that edit means it: names say nothing then.
+        assert_eq!(replaced.does("mcp__x__write_file"), Some(ToolDoes::Edits));
+        let edit_tools = vec!["my_edit".to_owned()];
+        let mine = RuleChanges { replace: true, edit_tools, ..RuleChanges::default() };
+        let mine = built_in.clone().with(&mine);
+        assert_eq!(mine.does("mcp__x__write_file"), None);
+        assert_eq!(mine.does("run_tests"), Some(ToolDoes::RunsTests));
+        // A list says more than a name.
+        assert_eq!(built_in.does("write_todos"), None);
+        assert_eq!(built_in.does("edit_file"), None);
     }
 
     #[test]

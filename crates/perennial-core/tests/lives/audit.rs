@@ -256,7 +256,8 @@ fn a_snapshot_shows_a_work_tree_and_says_nothing_of_another_place() {
     fold(&mut bob, &taken(1, SnapshotCause::Asked, files(1), None), Time(5_000_000));
     assert!(keeping::has_work_to_keep(&bob));
     let (dir, project) = ("/plain".to_owned(), "/plain".to_owned());
-    bob.snapshot_record.session_place = Some(SessionPlace { dir, project });
+    let has_work_tree = None;
+    bob.snapshot_record.session_place = Some(SessionPlace { dir, project, has_work_tree });
     assert!(!keeping::has_work_to_keep(&bob));
 }
 

@@ -285,3 +285,79 @@ fn a_buried_agent_is_over_when_nothing_is_wanted_of_it() {
     kept(&mut told, 1, KeepOutcome::Taken(files(1)));
     assert!(told.agent(BOB).is_over());
 }
+
+fn move_to(told: &mut Told, dir: &str, project: &str) {
+    let place = Place { dir: dir.into(), project: project.into() };
+    let settings = Settings { place: Some(place), ..Settings::default() };
+    let set = Set { target: "bob".into(), settings, then: Then::Nothing };
+    told.ask(Command::Set(Box::new(set))).unwrap();
+}
+
+fn no_work_tree() -> KeepOutcome {
+    KeepOutcome::Missed(MissCause::NoWorkTree, String::new())
+}
+
+/// KE5: what was found out of a directory is known of the session in it, also after its agent was given another place.
+#[test]
+fn what_is_known_of_a_directory_stays_with_the_session_that_runs_in_it() {
+    // Found out before the move.
+    let mut told = running(Restart::OnCrash);
+    told.show(BOB, Sign::TurnBegan);
+    let wish = want(told.agent(BOB), SnapshotCause::PhaseChange, told.now).unwrap();
+    told.fold(&[Event { at: told.now, what: What::Agent(AgentId(BOB), wish) }]);
+    kept(&mut told, 1, no_work_tree());
+    move_to(&mut told, "/other", "/other/.git");
+    let events = told.ask(stop()).unwrap();
+    assert_eq!(of_snapshots(&events).len(), 0, "{events:?}");
+    assert_eq!(actions(&told), [Action::End(Pace::Graceful)]);
+    crash(&mut told);
+    told.ask(Command::Wake("bob".into())).unwrap();
+    told.executed(BOB);
+    told.ask(stop()).unwrap();
+    assert_eq!(ordered(&told).expect("that one is in git").dir, "/other");
+
+    // Found out after the move: missed once.
+    let mut told = running(Restart::OnCrash);
+    move_to(&mut told, "/other", "/other/.git");
+    let wish = want(told.agent(BOB), SnapshotCause::PhaseChange, told.now).unwrap();
+    told.fold(&[Event { at: told.now, what: What::Agent(AgentId(BOB), wish) }]);
+    kept(&mut told, 1, no_work_tree());
+    let events = told.ask(stop()).unwrap();
+    assert_eq!(of_snapshots(&events).len(), 0, "{events:?}");
+}
+
+/// KE5: a snapshot of the place that a session is leaving says nothing of the next one's.
+#[test]
+fn a_snapshot_of_the_old_place_is_no_work_tree_in_the_new_one() {
+    for is_late in [false, true] {
+        let mut told = running(Restart::OnCrash);
+        move_to(&mut told, "/plain", "/plain");
+        told.ask(Command::Restart("bob".into())).unwrap();
+        assert_eq!(ordered(&told).expect("the session is in git").dir, "/web");
+        if is_late {
+            told.pass(KEEP_WAITS);
+            told.observe(&due(AgentId(BOB)));
+        }
+        kept(&mut told, 1, KeepOutcome::Taken(files(1)));
+        crash(&mut told);
+        told.executed(BOB);
+        let events = told.ask(stop()).unwrap();
+        assert_eq!(of_snapshots(&events).len(), 0, "late: {is_late}: {events:?}");
+        assert_eq!(actions(&told), [Action::End(Pace::Graceful)]);
+    }
+}
+
+/// KE5: who is given the place back that its session never left has what is known of it.
+#[test]
+fn a_move_and_back_forgets_nothing() {
+    let mut told = running(Restart::OnCrash);
+    let wish = want(told.agent(BOB), SnapshotCause::PhaseChange, told.now).unwrap();
+    told.fold(&[Event { at: told.now, what: What::Agent(AgentId(BOB), wish) }]);
+    kept(&mut told, 1, no_work_tree());
+    move_to(&mut told, "/other", "/other/.git");
+    move_to(&mut told, "/web", "/web/.git");
+    assert_eq!(of_snapshots(&told.ask(Command::Restart("bob".into())).unwrap()).len(), 0);
+    crash(&mut told);
+    told.executed(BOB);
+    assert_eq!(of_snapshots(&told.ask(stop()).unwrap()).len(), 0);
+}

@@ -41,6 +41,30 @@ fn after_a_reboot_two_at_a_time_are_resumed_until_all_work() {
     assert!(told.fleet.agents().all(|agent| agent.state == State::Working));
 }
 
+/// L1: the line counts everybody who starts, and holds up nobody who does not stand in it.
+#[test]
+fn nobody_leaves_the_line_while_two_are_starting_wherever_they_come_from() {
+    let mut told = five_working();
+    told.spawn(7, None, Restart::OnCrash);
+    told.executed(7);
+    told.ask(Command::Stop(AgentId(7).to_string())).unwrap();
+    let number = told.number(7);
+    told.report(7, number, Report::Exited(Exit::KillSignal(15)));
+    told.reboot();
+    told.all_due();
+    assert_eq!(told.starting(), [1, 2]);
+    told.spawn(6, None, Restart::OnCrash);
+    told.ask(Command::Wake(AgentId(7).to_string())).unwrap();
+    assert_eq!(told.starting(), [1, 2, 6, 7], "a person's starts wait for nobody");
+    for announced in [1, 2, 6] {
+        told.all_due();
+        assert!(!told.starting().contains(&3), "{announced}: {:?}", told.starting());
+        told.executed(announced);
+    }
+    told.all_due();
+    assert_eq!(told.starting(), [3, 7], "one place is free");
+}
+
 /// Found by chance: the one that had been next was not planned anew when another, with a lower id,
 /// came into the line before it.
 #[test]

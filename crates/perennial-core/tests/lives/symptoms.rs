@@ -301,3 +301,130 @@ fn after_thrashing_the_next_session_begins_afresh() {
         assert!(matches!(foretold.opening, Opening::Resume { .. }), "{foretold:?}");
     }
 }
+
+/// A step of a conversation that was written then.
+fn step(name: &str, at: Time, seen: Seen) -> Fact {
+    Fact::new(Origin::Transcript, seen).at(Some(at)).within(Some(conversation(name)))
+}
+
+/// A step is written now; returns when.
+fn written(listener: &mut Listener, seen: Seen) -> Time {
+    let at = listener.told.now + Duration::from_millis(1);
+    listener.write(seen);
+    at
+}
+
+/// The conversation is cleared now, and goes on as `b`; returns when.
+fn clear(listener: &mut Listener) -> Time {
+    listener.told.pass(Duration::from_secs(1));
+    let at = listener.told.now;
+    let cleared = hook(Seen::SessionBegan(Followed::Cleared)).at(Some(at));
+    listener.hear(&cleared.within(Some(conversation("b"))));
+    at
+}
+
+/// H24: what was announced before the window began, or at that very moment, has come about.
+#[test]
+fn an_announcement_from_before_the_window_announces_nothing() {
+    let mut listener = used(95);
+    let compacted = written(&mut listener, Seen::Compacted);
+    listener.hear(&announced(compacted, true));
+    let found = (Symptom::Compacted, Urgency::Medium);
+    assert_eq!(symptoms(&listener), [found], "the same moment");
+    // A later window counts as well, whatever began it: the compaction was before both.
+    goes_on(&mut listener, "x");
+    let between = listener.told.now;
+    let cleared = clear(&mut listener);
+    for late in [between, cleared] {
+        listener.hear(&announced(late, true));
+        assert_eq!(symptoms(&listener), [found], "{late:?}");
+    }
+    announce(&mut listener);
+    assert_eq!(symptoms(&listener).len(), 2);
+}
+
+/// H24: one hook that is heard twice is one, whatever was said between; and a word of the model from the very moment of
+/// the first announcement is not between it and the second.
+#[test]
+fn an_announcement_is_another_one_only_behind_a_word_of_the_model() {
+    let mut listener = used(95);
+    let first = announce(&mut listener);
+    goes_on(&mut listener, "x");
+    listener.hear(&announced(first, true));
+    assert_eq!(symptoms(&listener), [MEDIUM], "doubled");
+
+    let mut listener = used(95);
+    listener.told.pass(Duration::from_secs(1));
+    let spoke = written(&mut listener, Seen::Answered);
+    listener.hear(&announced(spoke, true));
+    announce(&mut listener);
+    assert_eq!(symptoms(&listener), [MEDIUM]);
+}
+
+/// H25: words count in the session and in the window that they are dated in.
+#[test]
+fn words_from_before_the_window_or_the_session_are_no_symptom() {
+    let mut listener = used(80);
+    let began = listener.told.agent(1).session.as_ref().and_then(|it| it.started_at);
+    let before = began.expect("it runs").before(Duration::from_secs(1));
+    let said = |at| step("b", at, Seen::Symptom(Symptom::OwnWord));
+    listener.hear(&step("a", before, Seen::Symptom(Symptom::OwnWord)));
+    assert_eq!(symptoms(&listener), [], "an earlier session's");
+    let cleared = clear(&mut listener);
+    listener.hear(&line(80));
+    for late in [cleared.before(Duration::from_millis(5)), cleared] {
+        listener.hear(&said(late));
+        assert_eq!(symptoms(&listener), [], "{late:?}");
+    }
+    let now = listener.told.now;
+    listener.hear(&said(now));
+    assert_eq!(symptoms(&listener), [(Symptom::OwnWord, Urgency::High)]);
+}
+
+/// H25: figures from the very moment of the words were there when they were said.
+#[test]
+fn only_figures_behind_the_words_are_weighed_with_them() {
+    let measured = |at: Time| line(90).at(Some(at));
+    let low = (Symptom::OwnWord, Urgency::Low);
+    let mut listener = used(40);
+    listener.told.pass(Duration::from_secs(1));
+    let said = listener.told.now;
+    listener.hear(&step("a", said, Seen::Symptom(Symptom::OwnWord)));
+    listener.hear(&measured(said));
+    assert_eq!(symptoms(&listener), [low]);
+    listener.told.pass(Duration::from_secs(1));
+    listener.hear(&measured(listener.told.now));
+    assert_eq!(symptoms(&listener), [low, (Symptom::OwnWord, Urgency::High)]);
+    // Other words are not weighed again, and neither is what a restart reads.
+    let mut listener = used(40);
+    listener.write(Seen::Symptom(Symptom::Words));
+    listener.hear(&line(90));
+    assert_eq!(symptoms(&listener), [(Symptom::Words, Urgency::Low)]);
+}
+
+/// A thrash that is read again counts in its own session and window only.
+#[test]
+fn a_thrash_from_before_the_window_or_the_session_says_nothing() {
+    let failed = |name, at| step(name, at, Seen::CallFailed(Failure::Thrash));
+    let mut listener = used(95);
+    let began = listener.told.agent(1).session.as_ref().and_then(|it| it.started_at);
+    listener.hear(&failed("a", began.expect("it runs").before(Duration::from_secs(1))));
+    let cleared = clear(&mut listener);
+    listener.hear(&failed("b", cleared));
+    assert_eq!(symptoms(&listener), []);
+    listener.told.pass(Duration::from_secs(1));
+    listener.hear(&failed("b", listener.told.now));
+    assert_eq!(symptoms(&listener), [(Symptom::Thrash, Urgency::High)]);
+}
+
+/// H10: what another conversation says is not of this session's window.
+#[test]
+fn symptoms_of_another_conversation_are_not_the_sessions() {
+    let mut listener = used(95);
+    let at = listener.told.now;
+    let others = [Seen::Symptom(Symptom::OwnWord), Seen::CompactionAnnounced { is_certain: true }];
+    for seen in others {
+        listener.hear(&step("b", at, seen));
+    }
+    assert_eq!(symptoms(&listener), []);
+}

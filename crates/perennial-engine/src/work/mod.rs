@@ -16,6 +16,7 @@ mod outcome;
 mod program;
 mod repetition;
 mod terminal;
+mod trial;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -23,13 +24,13 @@ use std::sync::Arc;
 use perennial_core::time::Time;
 use perennial_core::work::{
     Findings, Indicator, LINE_BYTES_MAX, LastCall, PATHS_MAX, PhaseRules, TestOutcome, TestRun,
-    WORDS_BYTES_MAX, WorkPhase,
+    ToolDoes, WORDS_BYTES_MAX, WorkPhase,
 };
 
 use crate::harness::handoff_texts;
 use crate::transcript::step::{Content, Excerpt, Step};
-use outcome::{Verdict, verdict};
-use program::{Deeds, deeds, patched};
+use outcome::{Verdict, verdict, verdict_of_trial};
+use program::{Deeds, TestCommand, deeds, patched};
 pub use repetition::{Orientation, Repetition};
 pub use terminal::TerminalWork;
 
@@ -205,6 +206,8 @@ impl WorkReader {
             found = deeds(command.as_deref().unwrap_or(arguments), &self.rules.test_commands);
         } else if LOOK_TOOLS.contains(&tool) {
             found.looks = true;
+        } else if let Some(does) = self.rules.does(tool) {
+            found = self.named(does, (tool, command.as_deref()), arguments);
         } else if has(&self.rules.plan_tools) {
             shown.push(Indicator::TaskListMade);
         } else if has(&self.rules.delegate_tools) {
@@ -218,7 +221,7 @@ impl WorkReader {
             });
         }
         if let Some(tests) = &found.tests {
-            shown.push(Indicator::TestsRun);
+            shown.push(ran(&found));
             self.passed_at = None;
             let command = one_line(&tests.words, LINE_BYTES_MAX);
             let (outcome, failing) = (TestOutcome::Unfinished, None);
@@ -241,6 +244,24 @@ impl WorkReader {
             deeds: found,
         });
         shown
+    }
+
+    /// What a call of a tool does of which only the name is known.
+    fn named(&self, does: ToolDoes, (tool, command): (&str, Option<&str>), all: &str) -> Deeds {
+        let edited = || arguments::text(all, &PATH_NAMES).into_iter().collect();
+        let looks = Deeds { looks: true, ..Deeds::default() };
+        match does {
+            // Editors that are one tool are told what to do.
+            ToolDoes::Edits if matches!(command, Some("view" | "undo_edit")) => looks,
+            ToolDoes::Edits => Deeds { edits: true, edited: edited(), ..Deeds::default() },
+            ToolDoes::RunsCommand => deeds(command.unwrap_or(all), &self.rules.test_commands),
+            ToolDoes::RunsTests => {
+                let words = command.unwrap_or(tool).to_owned();
+                let tests = Some(TestCommand { words, has_own_exit: true });
+                Deeds { tests, tests_last: true, ..Deeds::default() }
+            }
+            ToolDoes::Looks => looks,
+        }
     }
 
     /// Calls that only look, after a prompt or a commit. What says nothing of the work leaves the count as it is.
@@ -280,11 +301,17 @@ impl WorkReader {
         if deeds.edits && !is_refused {
             deeds.edited.iter().for_each(|path| self.edited(path));
             shown.push(Indicator::FileEdited);
+            // What was changed in the same line before was what it tested.
+            shown.extend(deeds.tests.as_ref().filter(|_| deeds.tests_last).map(|_| ran(&deeds)));
             (self.passed_at, self.has_changed) = (None, true);
+        }
+        if deeds.cleans && !is_error {
+            shown.push(Indicator::TrialsRemoved);
         }
         if let Some(tests) = &deeds.tests {
             let parts = [text.text.as_str(), text.ending.as_str()];
-            let Verdict { outcome, failing } = verdict(parts, is_error, tests.has_own_exit);
+            let read = if deeds.is_trial { verdict_of_trial } else { verdict };
+            let Verdict { outcome, failing } = read(&parts, is_error, tests.has_own_exit);
             let words = one_line(&tests.words, LINE_BYTES_MAX);
             if let Some(run) = self.findings.tests.as_mut().filter(|run| run.command == words) {
                 (run.outcome, run.failing) = (outcome, failing);
@@ -310,6 +337,11 @@ impl WorkReader {
         }
         files.push(path);
     }
+}
+
+/// What a test run shows.
+fn ran(deeds: &Deeds) -> Indicator {
+    if deeds.is_trial { Indicator::TrialRun } else { Indicator::TestsRun }
 }
 
 /// Whether what is edited is a plan.

@@ -29,14 +29,10 @@ pub enum Said {
 
 /// The verdict of an output in parts. `is_error`: the harness says that the call failed. `has_own_exit`: an exit that is
 /// told is the runner's.
-pub fn verdict<'a>(
-    parts: impl IntoIterator<Item = &'a str>,
-    is_error: bool,
-    has_own_exit: bool,
-) -> Verdict {
+pub fn verdict(parts: &[&str], is_error: bool, has_own_exit: bool) -> Verdict {
     let (mut passed, mut failed, mut exit, mut still_runs) = (false, false, None, false);
     let mut failing = None;
-    let lines = parts.into_iter().flat_map(str::lines).take(LINES_MAX);
+    let lines = parts.iter().flat_map(|part| part.lines()).take(LINES_MAX);
     for line in lines {
         // How some agent CLIs begin the output of a command.
         let line = line.strip_prefix("Output: ").unwrap_or(line);
@@ -65,6 +61,43 @@ pub fn verdict<'a>(
     let failing = failing.filter(|_| outcome == TestOutcome::Failed);
     Verdict { outcome, failing }
 }
+
+/// The same of a script of the agent's own, which has no runner's summary: its lines begin with how it went. Without such
+/// a line it may have done nothing but print.
+pub fn verdict_of_trial(parts: &[&str], is_error: bool, has_own_exit: bool) -> Verdict {
+    let found = verdict(parts, is_error, has_own_exit);
+    let lines = parts.iter().flat_map(|part| part.lines()).take(LINES_MAX);
+    let begins = lines.filter_map(|line| went(&line[..line.floor_char_boundary(LINE_MAX)]));
+    let (mut passed, mut failed) = (false, false);
+    begins.for_each(|is_passed| if is_passed { passed = true } else { failed = true });
+    let outcome = match found.outcome {
+        TestOutcome::Passed | TestOutcome::Unclear if failed => TestOutcome::Failed,
+        TestOutcome::Unclear if passed => TestOutcome::Passed,
+        TestOutcome::Passed
+        | TestOutcome::Unclear
+        | TestOutcome::Failed
+        | TestOutcome::Unfinished => found.outcome,
+    };
+    Verdict { outcome, ..found }
+}
+
+/// Whether a line of a script says that something passed or failed.
+fn went(line: &str) -> Option<bool> {
+    let line = plain(line).to_ascii_lowercase();
+    let mut words = line.split(|sign: char| !(sign.is_alphanumeric() || sign == '_'));
+    let first = words.find(|word| !word.is_empty())?;
+    // `test_x failed: …`, `all tests passed`
+    let is_named = first.starts_with("test") || first == "all";
+    let word = match is_named {
+        true => words.find(|word| PASSES.contains(word) || FAILS.contains(word))?,
+        false => first,
+    };
+    let is_passed = PASSES.contains(&word);
+    (is_passed || FAILS.contains(&word)).then_some(is_passed)
+}
+
+const PASSES: [&str; 5] = ["pass", "passed", "success", "succeeded", "ok"];
+const FAILS: [&str; 5] = ["fail", "failed", "failure", "assertionerror", "traceback"];
 
 /// What a line of a runner's summary says, of whichever runner.
 pub fn said(line: &str) -> Option<Said> {
@@ -268,7 +301,7 @@ mod tests {
     use super::*;
 
     fn of(output: &str) -> (TestOutcome, Option<String>) {
-        let Verdict { outcome, failing } = verdict([output], false, false);
+        let Verdict { outcome, failing } = verdict(&[output], false, false);
         (outcome, failing)
     }
 
@@ -358,7 +391,7 @@ mod tests {
 
     #[test]
     fn without_a_summary_the_exit_tells_where_it_is_the_runners() {
-        let outcome = |output, is_error, own| verdict([output], is_error, own).outcome;
+        let outcome = |output, is_error, own| verdict(&[output], is_error, own).outcome;
         assert_eq!(outcome("Exit code 2\nboom", true, true), TestOutcome::Failed);
         assert_eq!(
             outcome("Process exited with code 0\nOutput:", false, true),
@@ -382,15 +415,33 @@ mod tests {
     }
 
     #[test]
+    fn a_script_says_at_the_beginning_of_its_lines_how_it_went() {
+        let of = |output, is_error| verdict_of_trial(&[output, ""], is_error, true).outcome;
+        for (output, outcome) in [
+            ("PASS: x == None\nAll tests passed!", Passed),
+            ("[ok] one\n✓ Success", Passed),
+            ("SUCCESS: a\nFAIL: Collections were not updated!", Failed),
+            ("test_polylog_expansion failed: ", Failed),
+            ("Traceback (most recent call last):\n  File", Failed),
+            ("Receivers: 2\nokay, failing gracefully", TestOutcome::Unclear),
+            ("passes: 3 things printed\nallocation failed over", TestOutcome::Unclear),
+        ] {
+            assert_eq!(of(output, false), outcome, "{output}");
+        }
+        assert_eq!(of("nothing said", true), Failed);
+        assert_eq!(of("PASS", true), Failed, "its exit is its own");
+    }
+
+    #[test]
     fn hostile_output_is_bounded() {
         let long = format!("FAILED {}::t", "x".repeat(10_000));
         assert!(
-            verdict([long.as_str()], false, false)
+            verdict(&[long.as_str()], false, false)
                 .failing
                 .is_none_or(|it| it.len() <= LINE_BYTES_MAX)
         );
         verdict(
-            [&*"\u{1b}".repeat(9999), &*"\u{1b}]".repeat(9999), &*"1 ".repeat(9999)],
+            &[&*"\u{1b}".repeat(9999), &*"\u{1b}]".repeat(9999), &*"1 ".repeat(9999)],
             false,
             false,
         );

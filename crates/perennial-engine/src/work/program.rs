@@ -1,6 +1,7 @@
 //! Which programs of a command line run tests, make a commit or change files. By names only: nothing is looked up.
 
 use super::command::{Simple, commands};
+use super::trial::{are_trials, is_trial, is_work, shows_something};
 
 /// Programs and keywords that run the rest of their line; their options go with them.
 const WRAPPERS: [&str; 22] = [
@@ -58,10 +59,6 @@ const RUNS_NOTHING: [&str; 8] = [
     "--list",
     "--dry-run",
 ];
-/// Files that are written there are nobody's work.
-const SCRATCH: [&str; 4] = ["/tmp/", "/dev/", "/var/tmp/", "$TMPDIR"];
-/// Nor are those that are only to show something.
-const THROWAWAY: [&str; 5] = ["repro", "debug", "scratch", "tmp_", "temp_"];
 /// What a script has in it that changes files.
 const SCRIPT_WRITES: [&str; 6] =
     ["write_text(", ".write(", "writeFileSync(", "fs.writeFile(", "File.write(", "os.replace("];
@@ -78,6 +75,12 @@ const NEUTRAL: [&str; 4] = ["cd", "echo", "true", "pwd"];
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Deeds {
     pub tests: Option<TestCommand>,
+    /// What is run only tries something out: a script of the agent's own.
+    pub is_trial: bool,
+    /// Nothing is changed behind what is run.
+    pub tests_last: bool,
+    /// It removes what something was tried out with.
+    pub cleans: bool,
     pub commits: bool,
     pub edits: bool,
     /// The files that it changes, where they are named.
@@ -111,20 +114,31 @@ fn add(line: &str, tests: &[Vec<String>], deeds: &mut Deeds, depth: u32) {
         && programs.iter().all(|name| is_in(&LOOKS, name) || is_in(&NEUTRAL, name));
     for (position, simple) in found.iter().enumerate() {
         let words = unwrapped(&simple.words);
-        let Some((program, arguments)) = words.split_first() else { continue };
-        let program = base(program);
-        if SHELLS.contains(&program) && depth == 0 {
+        let Some((written, arguments)) = words.split_first() else { continue };
+        let program = base(written);
+        let script = arguments.iter().skip_while(|word| !is_script_option(word)).nth(1);
+        if let Some(script) = script.filter(|_| SHELLS.contains(&program) && depth == 0) {
             // One level: what hides deeper is not looked for.
-            let script = arguments.iter().skip_while(|word| !is_script_option(word)).nth(1);
-            script.into_iter().for_each(|script| add(script, tests, deeds, depth + 1));
+            add(script, tests, deeds, depth + 1);
             continue;
         }
-        if is_test(program, arguments, tests) {
+        let is_test = is_test(program, arguments, tests);
+        let is_trial = match is_test {
+            // A test that only shows something is one of its own, whatever runs it.
+            true => arguments.iter().any(|word| shows_something(word)),
+            false => is_trial(written, arguments),
+        };
+        if is_test || is_trial {
             let has_own_exit = !simple.is_piped && position + 1 == count;
             deeds.tests = Some(TestCommand { words: words.join(" "), has_own_exit });
+            (deeds.is_trial, deeds.tests_last) = (is_trial, true);
         }
         deeds.commits |= is_commit(program, arguments);
+        deeds.cleans |= program == "rm" && are_trials(&files(arguments));
+        let was_edited = std::mem::take(&mut deeds.edits);
         edits(program, arguments, simple, deeds);
+        deeds.tests_last &= !deeds.edits;
+        deeds.edits |= was_edited;
     }
 }
 
@@ -141,6 +155,11 @@ pub fn looked_at(line: &str) -> Option<Vec<String>> {
     });
     let files: Vec<String> = files.collect();
     (!files.is_empty()).then_some(files)
+}
+
+/// The words that are no options.
+fn files(arguments: &[String]) -> Vec<&str> {
+    arguments.iter().map(String::as_str).filter(|word| !word.starts_with('-')).collect()
 }
 
 /// `-c`, alone or with others.
@@ -191,7 +210,7 @@ fn is_assignment(word: &str) -> bool {
 }
 
 /// A program by its name alone; every Python is `python`.
-fn base(word: &str) -> &str {
+pub(super) fn base(word: &str) -> &str {
     let name = word.rsplit('/').next().unwrap_or(word);
     let version = name.strip_prefix("python").filter(|rest| {
         !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
@@ -239,7 +258,7 @@ fn matches(program: &str, arguments: &[String], pattern: &[String]) -> bool {
 }
 
 /// The arguments without options and their values, but for those that are wanted.
-fn plain<'a>(arguments: &'a [String], wanted: &[&str]) -> Vec<&'a str> {
+pub(super) fn plain<'a>(arguments: &'a [String], wanted: &[&str]) -> Vec<&'a str> {
     let mut found = Vec::new();
     let mut is_value = false;
     for word in arguments.iter().map(String::as_str) {
@@ -307,14 +326,6 @@ fn is_in_place(word: &str) -> bool {
             let letters = rest.split('.').next().unwrap_or_default();
             !letters.starts_with('-') && letters.contains('i') && letters.len() <= 4
         })
-}
-
-/// Whether a file of this name is part of the work.
-fn is_work(file: &str) -> bool {
-    let is_throwaway = |part: &str| THROWAWAY.iter().any(|word| part.starts_with(word));
-    !file.is_empty()
-        && !SCRATCH.iter().any(|scratch| file.starts_with(scratch))
-        && !file.split('/').any(is_throwaway)
 }
 
 /// The files that a patch names, where it is of the kind that marks them with `***`.
@@ -401,6 +412,8 @@ mod tests {
             "test -f x",
             "ls # cargo test",
             "make",
+            "rm test_fix.py",
+            "cat > test_fix.py <<'EOF'\nassert x\nEOF",
         ] {
             assert_eq!(of(line).tests, None, "{line}");
         }
@@ -412,6 +425,25 @@ mod tests {
         assert!(own("cd x && pytest"));
         assert!(!own("pytest | tail -3"));
         assert!(!own("pytest; echo done"));
+    }
+
+    /// What is done last in a line is where the work stands behind it.
+    #[test]
+    fn scripts_of_its_own_are_trials_and_a_line_may_change_and_test() {
+        for (line, is_trial, tests_last, edits) in [
+            ("python test_fix.py", true, true, false),
+            ("cat > check_x.py <<'EOF'\nprint(1)\nEOF\npython check_x.py", true, true, false),
+            ("bash run_tests.sh 2>&1 | tail", true, true, false),
+            ("pytest tests/test_reproduce_issue.py", true, true, false),
+            ("sed -i 's/a/b/' src/x.rs && cargo test", false, true, true),
+            ("cargo test; sed -i 's/a/b/' src/x.rs", false, false, true),
+        ] {
+            let found = of(line);
+            let told = (found.tests.is_some(), found.is_trial, found.tests_last, found.edits);
+            assert_eq!(told, (true, is_trial, tests_last, edits), "{line}");
+        }
+        assert!(of("rm -f reproduce_issue.py && git diff").cleans);
+        assert!(!of("rm -rf target").cleans);
     }
 
     #[test]

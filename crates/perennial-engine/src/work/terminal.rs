@@ -77,7 +77,7 @@ impl TerminalWork {
                 add(Indicator::FileEdited);
             }
             if found.tests.is_some() {
-                add(Indicator::TestsRun);
+                add(super::ran(&found));
             }
             if is_sure || found.edits || found.tests.is_some() {
                 return;

@@ -178,3 +178,49 @@ fn the_end_of_a_long_output_counts() {
     );
     assert_eq!(reader.findings().tests.as_ref().unwrap().outcome, TestOutcome::Failed);
 }
+
+/// By their names: a server of tools may be anybody's.
+#[test]
+fn tools_that_no_list_has_are_known_by_their_names() {
+    let mut reader = reader();
+    let editor = |at, command: &str| {
+        let arguments = format!(r#"{{"command":"{command}","path":"/w/b.rs"}}"#);
+        [call(at, "e", "str_replace_editor", &arguments), result(at, "e", false, "ok")]
+    };
+    let edit =
+        [call(11, "a", "mcp__files__write_file", r#"{"path":"a.rs"}"#), result(12, "a", false, "")];
+    assert_eq!(take(&mut reader, &edit), [Indicator::FileEdited]);
+    assert_eq!(take(&mut reader, &editor(13, "view")), []);
+    assert_eq!(take(&mut reader, &editor(14, "str_replace")), [Indicator::FileEdited]);
+    assert_eq!(reader.findings().edited, ["a.rs", "/w/b.rs"]);
+    let shell = call(15, "b", "mcp__host__run_command", r#"{"command":"cargo test"}"#);
+    assert_eq!(take(&mut reader, &[shell]), [Indicator::TestsRun]);
+    let tests = [call(16, "c", "runTests", "{}"), result(17, "c", false, "2 passed, 0 failed")];
+    assert_eq!(take(&mut reader, &tests), [Indicator::TestsRun]);
+    let run = reader.findings().tests.clone().unwrap();
+    assert_eq!((run.command.as_str(), run.outcome), ("runTests", TestOutcome::Passed));
+}
+
+/// A script of its own is written, run and removed: none of that changes the work.
+#[test]
+fn what_an_agent_tries_out_is_a_trial_and_no_change() {
+    let mut reader = reader();
+    let line = |at, command: &str, output: &str| {
+        let arguments = serde_json::json!({ "command": command }).to_string();
+        [call(at, "a", "Bash", &arguments), result(at, "a", false, output)]
+    };
+    assert_eq!(take(&mut reader, &line(11, "cat > test_fix.py <<'E'\nassert x\nE", "")), []);
+    assert!(!reader.has_changed());
+    let run = line(12, "python test_fix.py", "FAIL: not yet");
+    assert_eq!(take(&mut reader, &run), [Indicator::TrialRun]);
+    let tests = reader.findings().tests.as_ref().unwrap();
+    assert_eq!(
+        (tests.command.as_str(), tests.outcome),
+        ("python test_fix.py", TestOutcome::Failed)
+    );
+    let both = line(13, "sed -i 's/a/b/' src/a.rs && python test_fix.py", "PASS");
+    use Indicator::{FileEdited, TestsPassed, TrialRun, TrialsRemoved};
+    assert_eq!(take(&mut reader, &both), [TrialRun, FileEdited, TrialRun]);
+    assert_eq!(take(&mut reader, &line(14, "rm test_fix.py", "")), [TrialsRemoved]);
+    assert_eq!(reader.turn_over().map(|shown| shown.indicator), Some(TestsPassed));
+}

@@ -11,6 +11,10 @@ use perennial_engine::work::WorkReader;
 const KNOWN: &str = include_str!("stretches.txt");
 /// … and those that they were not.
 const HELD_OUT: &str = include_str!("held_out.txt");
+/// … and those that were drawn and labelled before the rules were changed after that.
+const DRAWN_LATER: &str = include_str!("drawn_later.txt");
+/// … and those that were drawn when they had been changed.
+const DRAWN_LAST: &str = include_str!("drawn_last.txt");
 
 /// One stretch: where the work stood before it, where it stands at its end, and where it is taken to stand.
 #[derive(Debug)]
@@ -28,6 +32,16 @@ pub fn known() -> Vec<Stretch> {
 /// Those that nobody looked at while the rules were written. Nothing is tuned to them.
 pub fn held_out() -> Vec<Stretch> {
     HELD_OUT.split("\n= ").skip(1).map(read).collect()
+}
+
+/// Those that were drawn when the kinds of what is missed of the others were known. Nothing is tuned to them.
+pub fn drawn_later() -> Vec<Stretch> {
+    DRAWN_LATER.split("\n= ").skip(1).map(read).collect()
+}
+
+/// Those that nobody had seen when the rules were changed. Nothing is tuned to them.
+pub fn drawn_last() -> Vec<Stretch> {
+    DRAWN_LAST.split("\n= ").skip(1).map(read).collect()
 }
 
 /// Those that were found to be of another phase, one on each line.

@@ -209,7 +209,7 @@ words! { Indicator:
     PlanTold "plan-told", TaskListMade "task-list-made", FileEdited "file-edited",
     WorkDelegated "work-delegated", TestsRun "tests-run", TestsDelegated "tests-delegated",
     TestsPassed "tests-passed", CompletionTold "completion-told", CommitMade "commit-made",
-    LookedAround "looked-around",
+    LookedAround "looked-around", TrialRun "trial-run", TrialsRemoved "trials-removed",
 }
 words! { Severity: Low "low", Medium "medium", High "high", Critical "critical" }
 words! { EscalationCause:

@@ -1,5 +1,5 @@
 //! Not a measure of time: stretches of real work that were labelled by hand, and the phase that is found for each. Prints a
-//! table of both, rows by label: of the stretches that the rules were written with, and of those held out.
+//! table of each set, rows by label: of the stretches that the rules were written with, and of those that they were not.
 
 use anyhow::Result;
 
@@ -14,6 +14,8 @@ pub fn phases(_: &Workshop, _: &[&str], lines: &mut Vec<Line>) -> Result<()> {
     let goal = format!("≥ {GOAL_PERCENT} %");
     told("labelled stretches", &goal, &stretch::known(), lines);
     told("stretches held out", &goal, &stretch::held_out(), lines);
+    told("stretches drawn later", &goal, &stretch::drawn_later(), lines);
+    told("stretches drawn last", &goal, &stretch::drawn_last(), lines);
     Ok(())
 }
 

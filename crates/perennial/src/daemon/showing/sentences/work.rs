@@ -15,5 +15,7 @@ pub fn indicated(indicator: Indicator) -> &'static str {
         Indicator::CompletionTold => "it said that its work is complete",
         Indicator::CommitMade => "it made a commit",
         Indicator::LookedAround => "it looks around after a new prompt",
+        Indicator::TrialRun => "it ran a script of its own that tries the work out",
+        Indicator::TrialsRemoved => "it removed the scripts that it had tried the work out with",
     }
 }
