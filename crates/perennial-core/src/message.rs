@@ -431,6 +431,7 @@ pub fn plan(fleet: &Fleet, id: MessageId, now: Time) -> Plan {
             Why::Unreadable
             | Why::NoSession
             | Why::Starting
+            | Why::HandsOff
             | Why::Dialog
             | Why::TurnRuns
             | Why::AgentHeld

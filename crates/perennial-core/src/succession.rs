@@ -290,11 +290,15 @@ impl Agent {
     }
 
     /// What the next session would begin with if it began now, or after that; and with a new conversation if it is to be
-    /// fresh. Of an agent that lives nobody knows what will end its session: a crash is what nobody can prepare for.
+    /// fresh. Of an agent that lives and does not hand off, nobody knows what will end its session: a crash is what nobody can
+    /// prepare for.
     pub fn foretell(&self, after: Option<Beginning>, is_fresh: bool) -> Foretold {
         let mut agent = self.clone();
-        let is_alive = self.live_session().is_some();
-        let next = if is_alive { Beginning::Crash } else { woken(self.state, self.reason) };
+        let next = match (self.handing_off(), self.live_session()) {
+            (Some(_), _) => Beginning::Handoff,
+            (None, Some(_)) => Beginning::Crash,
+            (None, None) => woken(self.state, self.reason),
+        };
         let beginning = after.unwrap_or(next);
         let is_handoff = beginning == Beginning::Handoff;
         let handoff = is_handoff.then_some(Afresh::Handoff);

@@ -150,6 +150,10 @@ pub fn summary_line(content: &Checkpoint) -> String {
     } else if let Some(git) = content.git.as_ref().filter(|git| git.changed_count > 0) {
         parts.push(format!("{} changed", files(git.changed_count)));
     }
+    let is_clean = content.git.as_ref().is_some_and(|git| git.changed_count == 0);
+    if content.found.committed_at.is_some() && is_clean {
+        parts.push("all of it committed".to_owned());
+    }
     if let Some(run) = &content.found.tests {
         parts.push(format!("tests {}", run.outcome.word()));
     }

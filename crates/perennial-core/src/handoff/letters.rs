@@ -174,7 +174,10 @@ fn for_operator(agent: &Agent, subject: &str, at: Time) -> What {
         Some(_) if agent.role_terms.hands_off_at().is_some() => {
             "its last handoff is too recent for another one".to_owned()
         }
-        Some(role) => format!("by the terms of its role {role} that is up to you"),
+        Some(role) if agent.role_terms.is_declared => {
+            format!("by the terms of its role {role} that is up to you")
+        }
+        Some(role) => format!("nobody has declared its role {role}, so that is up to you"),
         None => "it has no role, so that is up to you".to_owned(),
     };
     let text = format!(

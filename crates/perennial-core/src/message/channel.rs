@@ -154,6 +154,7 @@ pub(super) fn of_mail(
         other @ (Why::Unreadable
         | Why::NoSession
         | Why::Starting
+        | Why::HandsOff
         | Why::Dialog
         | Why::AgentHeld
         | Why::Burial

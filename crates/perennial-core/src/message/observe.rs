@@ -389,6 +389,7 @@ fn line_free(fleet: &Fleet, agent: AgentId, now: Time) -> Vec<Happened> {
         | Why::Unreadable
         | Why::NoSession
         | Why::Starting
+        | Why::HandsOff
         | Why::Dialog
         | Why::TurnRuns
         | Why::AgentHeld

@@ -20,6 +20,8 @@ pub enum Why {
     Unreadable,
     NoSession,
     Starting,
+    /// Its session saves its work and ends: the next one gets the text.
+    HandsOff,
     Dialog,
     TurnRuns,
     AgentHeld,
@@ -50,6 +52,7 @@ impl Why {
             Why::Unreadable
             | Why::NoSession
             | Why::Starting
+            | Why::HandsOff
             | Why::Dialog
             | Why::TurnRuns
             | Why::AgentHeld
@@ -128,8 +131,8 @@ pub(super) fn may_type(agent: &Agent, after_turn: bool) -> Why {
         State::Waiting if agent.reason.is_dialog() => Why::Dialog,
         State::Working | State::Waiting if after_turn && order::is_in_turn(agent) => Why::TurnRuns,
         State::Working | State::Waiting => Why::Due,
+        State::HandingOff => Why::HandsOff,
         State::Unknown
-        | State::HandingOff
         | State::Crashed
         | State::Sleeping
         | State::Hibernating

@@ -22,6 +22,8 @@ const QUESTIONS_BYTES: usize = 500;
 const TAIL_BYTES: usize = 2400;
 /// What one file, decision, question or utterance may take.
 const PATH_BYTES: usize = 160;
+/// As much of a commit's name as people write.
+const SHORT_COMMIT: usize = 12;
 const ITEM_BYTES: usize = 240;
 
 /// Appends the sections, so that the text has at most this many bytes.
@@ -92,6 +94,9 @@ fn asked(standing: &Standing<'_>, bytes: usize) -> Option<String> {
 fn notes(standing: &Standing<'_>, bytes: usize) -> Option<String> {
     let notes = standing.notes?;
     let subject = quoted(notes.subject, bytes / 4);
+    if notes.text.trim().is_empty() {
+        return Some(format!("Subject of the handoff: {subject}."));
+    }
     let words = lines(notes.text, bytes * 3 / 4);
     Some(format!("Notes for you from the handoff, {subject}:\n{words}"))
 }
@@ -141,7 +146,8 @@ fn files(standing: &Standing<'_>, bytes: usize) -> Option<String> {
 
 fn from_git(git: &GitFindings, bytes: usize) -> String {
     let branch = git.branch.as_deref().map(|branch| format!(", branch {}", quoted(branch, 80)));
-    let head = git.head.as_deref().map(|head| format!(", HEAD {}", quoted(head, 12)));
+    let head = git.head.as_deref().map(|head| head.get(..SHORT_COMMIT).unwrap_or(head));
+    let head = head.map(|head| format!(", HEAD {}", quoted(head, 80)));
     let place = format!("{}{}", branch.unwrap_or_default(), head.unwrap_or_default());
     if git.changed_count == 0 {
         return format!("Files modified so far and not committed: none{place}\n");

@@ -210,7 +210,9 @@ pub fn notice(threshold: Threshold, sample: Option<&Sample>) -> String {
              decisions, the open questions and how to resume into files, so that a session with an \
              empty window can take the work up from them. Leave the legacies that are missing (tool \
              `legacy`). Then report where the work stands and which files say how to go on (tool \
-             `report`), and end your turn. Only if your work is finished for good and nobody will need \
+             `report`). Then choose. If work is left: hand off (tool `handoff`, or `perennial handoff`) with a \
+             subject and notes; a session of yours with an empty window goes on from your checkpoint. If \
+             you wait for somebody: end your turn. Only if your work is finished for good and nobody will need \
              you again: transfer your role (tool `role`), and bury yourself with your last words (tool \
              `bury`); it is carried out when your turn ends and can't be undone."
         }

@@ -187,6 +187,7 @@ fn waits() -> Vec<String> {
         Why::Unreadable,
         Why::NoSession,
         Why::Starting,
+        Why::HandsOff,
         Why::Dialog,
         Why::TurnRuns,
         Why::AgentHeld,

@@ -97,7 +97,10 @@ fn a_successor_without_our_briefing_looks_at_everything_again() {
     let summed = told(&lost.sealed, &[]).roles;
     assert_eq!((summed[0].role.as_deref(), summed[0].files_read_again), (Some("builder"), 3));
     let shown = lost.sealed.ok(["show", "ada"]);
-    assert!(shown.contains("session 2 after restart: 3 files read again, 1 commands"), "{shown}");
+    assert!(
+        shown.contains("session 2 after restart: 3 files read again, 1 command run again"),
+        "{shown}"
+    );
     assert!(lost.sealed.ok(["handoffs"]).contains("builder"));
     assert!(lost.sealed.ok(["handoffs", "ada"]).contains("restart"));
     // The dead count, too, also when they have left memory, and for the role that they had.

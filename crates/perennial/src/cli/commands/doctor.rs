@@ -21,7 +21,7 @@ use crate::cli::failure::{self, VerbResult};
 use crate::cli::installed::{self, Installed, Version, program};
 use crate::cli::render::paint::Ink;
 use crate::cli::render::roster::Canvas;
-use crate::cli::render::text::{plain, wrapped};
+use crate::cli::render::text::{counted, plain, wrapped};
 use crate::config::{self, Config};
 
 /// Check the daemon, its home and this machine
@@ -190,13 +190,13 @@ fn of_daemon(health: &Health, journal: &Path) -> Vec<Finding> {
             agents.living,
             agents.freezer,
             agents.cemetery,
-            counted(health.holders_connected as usize, "holder")
+            counted(health.holders_connected, "holder")
         ),
     ));
     if agents.copied > 0 {
         let text = format!(
             "this home is a copy; {} may still have a session in the original",
-            counted(agents.copied as usize, "agent")
+            counted(agents.copied, "agent")
         );
         findings.push(
             finding("home", Verdict::Warn, text)
@@ -228,10 +228,6 @@ fn of_daemon(health: &Health, journal: &Path) -> Vec<Finding> {
     ));
     findings.extend(health.findings.iter().map(|text| finding("note", Verdict::Warn, text)));
     findings
-}
-
-fn counted(count: usize, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
 /// What this machine has.

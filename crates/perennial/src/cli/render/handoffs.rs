@@ -5,7 +5,7 @@ use perennial_api::handoffs::{Handoff, Handoffs, RoleHandoffs};
 use super::paint::Ink;
 use super::roster::Canvas;
 use super::table::{Cell, Clip, Column, table};
-use super::text::plain;
+use super::text::{counted, plain};
 
 const NONE: &str = "nothing counted yet: figures begin with the first step, in its conversation, of a session that \
                     followed another; bare commands have no conversation\n";
@@ -81,12 +81,12 @@ fn unread(told: &Handoffs, shown: String) -> String {
 pub fn in_short(one: &Handoff) -> String {
     let until = if one.has_changed { "until its first change" } else { "so far, without a change" };
     format!(
-        "session {} after {}: {} files read again, {} commands run again; {} steps, {} tokens {until}",
+        "session {} after {}: {} read again, {} run again; {}, {} {until}",
         one.session,
         plain(&one.after),
-        one.files_read_again,
-        one.commands_run_again,
-        one.steps,
-        one.tokens,
+        counted(one.files_read_again, "file"),
+        counted(one.commands_run_again, "command"),
+        counted(one.steps, "step"),
+        counted(one.tokens, "token"),
     )
 }

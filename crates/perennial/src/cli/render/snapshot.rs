@@ -8,7 +8,7 @@ use perennial_api::snapshot::{
 use super::paint::Ink;
 use super::roster::Canvas;
 use super::table::{Cell, Clip, Column, table};
-use super::text::{path, plain, several_lines, size, wrapped};
+use super::text::{counted, path, plain, several_lines, size, wrapped};
 
 /// So many files that were left out are listed after `take`; `show` lists all.
 const LISTED: usize = 10;
@@ -66,6 +66,8 @@ fn dropped(gone: &[&Snapshot]) -> String {
 fn why(word: &str) -> String {
     match word {
         "before-restore" => "before a restore".to_owned(),
+        "phase-change" => "new phase".to_owned(),
+        "planned-end" => "session's end".to_owned(),
         other => plain(other),
     }
 }
@@ -74,20 +76,13 @@ fn short(commit: &str) -> String {
     plain(commit).chars().take(10).collect()
 }
 
-fn count(count: u64, what: &str) -> String {
-    match count {
-        1 => format!("1 {what}"),
-        many => format!("{many} {what}s"),
-    }
-}
-
 pub fn taken(taken: &SnapshotTaken, canvas: &Canvas<'_>) -> String {
     let one = &taken.snapshot;
     let tree = path(&plain(&one.work_tree), canvas.user);
     let mut text = match taken.is_same {
         true => format!("nothing changed since snapshot {} of {tree}\n", one.number),
         false => {
-            let files = count(one.files, "file");
+            let files = counted(one.files, "file");
             format!("snapshot {} of {tree}: {files}, {} added\n", one.number, size(one.bytes))
         }
     };
@@ -105,7 +100,7 @@ pub fn taken(taken: &SnapshotTaken, canvas: &Canvas<'_>) -> String {
         text.push_str(&format!("left out: {} more\n", taken.left_out.len() - LISTED));
     }
     if one.torn > 0 {
-        text.push_str(&format!("{} changed while being read\n", count(one.torn.into(), "file")));
+        text.push_str(&format!("{} changed while being read\n", counted(one.torn.into(), "file")));
     }
     text
 }
@@ -210,7 +205,7 @@ fn changed(change: &FileChange) -> String {
 }
 
 pub fn restored(restored: &SnapshotRestored, agent: &str, canvas: &Canvas<'_>) -> String {
-    let written = count(restored.written, "file");
+    let written = counted(restored.written, "file");
     let place = path(&plain(&restored.directory), canvas.user);
     let Some(present) = restored.present else {
         return format!("{written} of snapshot {} written to {place}\n", restored.number);
@@ -219,7 +214,7 @@ pub fn restored(restored: &SnapshotRestored, agent: &str, canvas: &Canvas<'_>) -
         0 => "",
         _ => ", with its index",
     };
-    let removed = count(restored.removed, "file");
+    let removed = counted(restored.removed, "file");
     format!(
         "restored snapshot {} in {place}{index}: {written} written, {removed} removed\n\
          what was there before is snapshot {present}: `perennial snapshot restore {} {present}`\n",

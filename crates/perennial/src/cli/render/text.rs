@@ -27,6 +27,11 @@ pub fn plain(text: &str) -> String {
     shown
 }
 
+/// How many, with the noun in the right form: `1 file`, `2 files`.
+pub fn counted(count: u64, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
 /// A text of several lines, each of them as `plain` shows it.
 pub fn several_lines(text: &str) -> String {
     text.lines().map(|line| plain(&line.replace('\t', "    ")) + "\n").collect()

@@ -28,8 +28,10 @@ pub fn journal(path: &Path) -> Option<Finding> {
                     finding("store", Verdict::Ok, text)
                 }
                 Some(first) => {
-                    let text =
-                        format!("{shown}: {}; the first: {first}", counted(faults.len(), "fault"));
+                    let text = format!(
+                        "{shown}: {}; the first: {first}",
+                        counted(faults.len() as u64, "fault")
+                    );
                     finding("store", Verdict::Fail, text)
                         .next("keep a copy of the file before you do anything else")
                 }
@@ -77,7 +79,7 @@ fn told_by(health: &Health) -> Finding {
         let text = format!(
             "{}: {} can't be read; the first: {}",
             store.path,
-            counted(store.unreadable.len(), "record"),
+            counted(store.unreadable.len() as u64, "record"),
             store.unreadable[0]
         );
         return finding("store", Verdict::Warn, text).next(UNREADABLE);

@@ -386,6 +386,9 @@ fn move_sentence(moved: &Move) -> String {
         None if moved.cause == Cause::Retry && *seen == Finding::TimeCame => {
             format!("{} (the wait before the retry is over)", reason(moved.reason))
         }
+        None if moved.cause == Cause::HandoffAsked && *seen == Finding::TimeCame => {
+            format!("{} (by a rule of its role)", reason(moved.reason))
+        }
         None => format!("{} ({})", reason(moved.reason), fact(&moved.evidence)),
     };
     let is_retried = matches!(moved.cause, Cause::EndedCrashed | Cause::StartLimit);

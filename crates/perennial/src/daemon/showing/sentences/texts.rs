@@ -93,6 +93,7 @@ fn known(why: Why, agent: Reason) -> &'static str {
         Why::Unreadable => UNREADABLE,
         Why::NoSession => "the agent has no running session",
         Why::Starting => "the session is starting",
+        Why::HandsOff => "the session is being handed off; the next one gets it",
         Why::Dialog => "a dialog is open; answer it in `perennial attach`",
         Why::TurnRuns => "the turn has not ended yet",
         Why::AgentHeld => "the agent is held",
