@@ -157,7 +157,10 @@ pub fn due_at(fleet: &Fleet, agent: &Agent) -> Option<Time> {
     let counts_tasks = due.cause == HandoffCause::Units
         && agent.role_terms.cycled_by().is_some_and(|it| it.unit == CycleUnit::Assignment);
     let has_work = !counts_tasks || fleet.tasks().of(agent.id).next().is_some();
-    let can_be = is_idle && is_free && has_work && agent.has_session_to_hand_off().is_some();
+    // A round counts when it is given, and is to be gone first.
+    let walks = fleet.messages().round(agent.id).is_some_and(|round| round.attempts > 0);
+    let can_be =
+        is_idle && !walks && is_free && has_work && agent.has_session_to_hand_off().is_some();
     can_be.then_some(due.since.max(agent.since))
 }
 

@@ -908,6 +908,8 @@ fn units_are_counted_until_the_next_conversation() {
         let id = told.fleet.messages().round(BOB).expect("a round").id;
         told.observe(&Observation::Due { entity: Entity::Message(id), timer: Timer::Offer });
         assert_eq!(told.agent(1).handoff.units, round);
+        // It is idle, and has to go the round first.
+        assert_eq!(handoff_at(&told), None, "round {round}");
         told.show(1, Sign::TurnBegan);
         let trace = Trace::Mentioned { ids: vec![id] };
         told.observe(&Observation::Traced { agent: BOB, number: told.number(1), trace });
@@ -918,6 +920,7 @@ fn units_are_counted_until_the_next_conversation() {
         (HandoffCause::Units, "2 rounds done in this session")
     );
     boundary(&mut told);
+    assert!(told.agent(1).handing_off().is_some());
     told.ask(handoff(true)).expect("ended");
     ended(&mut told, Exit::Code(0));
     assert_eq!((told.agent(1).handoff.units, told.agent(1).handoff.due.clone()), (0, None));

@@ -119,6 +119,152 @@ fn saved() -> Turn {
     Turn::text("Saved.").matching("[Perennial handoff]").usage(little())
 }
 
+/// How a session behaves that is to hand off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Behaviour {
+    Cooperative,
+    /// It takes its time, and ends its turn before the deadline.
+    Slow,
+    /// It never ends its turn.
+    Deaf,
+}
+
+impl Behaviour {
+    /// What the model says last in the session, held where the session does not cooperate.
+    fn last_words(self, turn: Turn) -> Turn {
+        match self {
+            Behaviour::Cooperative => turn,
+            Behaviour::Slow | Behaviour::Deaf => turn.gate(HELD),
+        }
+    }
+
+    fn deadline_s(self) -> u64 {
+        match self {
+            Behaviour::Cooperative | Behaviour::Slow => 60,
+            Behaviour::Deaf => 3,
+        }
+    }
+
+    fn answer(self) -> &'static str {
+        match self {
+            Behaviour::Cooperative | Behaviour::Slow => "turn-ended",
+            Behaviour::Deaf => "deaf",
+        }
+    }
+}
+
+const HELD: &str = "held";
+
+impl Stage {
+    /// Waits until the session is held, and lets one go on that is only slow.
+    #[track_caller]
+    fn behaves(&self, behaviour: Behaviour) {
+        if behaviour == Behaviour::Cooperative {
+            return;
+        }
+        self.model.wait_until_held(HELD).expect("it saves its work");
+        self.until("it hands off", || self.show().state == "handing-off");
+        assert_eq!(self.show().session.map(|session| session.number), Some(1));
+        if behaviour == Behaviour::Slow {
+            self.model.release(HELD);
+        }
+    }
+
+    /// An answer that leaves the window filled to this share.
+    fn fill(&self, percent: u64, saves: Turn) {
+        self.until("the window is measured", || self.show().context.is_some());
+        let usable = self.show().context.expect("measured").usable;
+        let usage = json!({ "input": usable * percent / 100, "output": 5 });
+        let usage = serde_json::from_value(usage).expect("usage");
+        self.scripted(vec![Turn::text("Filled.").matching("Read all of it.").usage(usage), saves]);
+        self.sealed.ok(["send", NAME, "Read all of it."]);
+    }
+
+    #[track_caller]
+    fn was_asked_because(&self, reason: &str) {
+        let asked = &self.signals("HANDOFF_REQUESTED")[0];
+        let told = asked.payload["reason"].as_str().unwrap_or_default();
+        assert!(told.starts_with(reason), "{asked:?}");
+    }
+}
+
+/// Asked by the operator in the middle of a turn.
+#[track_caller]
+fn asked_in_a_turn_that_never_ends(name: &str) {
+    let stage = stage(name);
+    stage.scripted(vec![begun().gate(HELD)]);
+    stage.begins();
+    stage.model.wait_until_held(HELD).expect("a turn");
+    let (before, since) = (tree(&stage.work), Instant::now());
+    stage.sealed.ok(["handoff", NAME, "-s", SUBJECT, "-m", NOTES, "--deadline", "2s"]);
+    stage.is_taken_over(since, &before, &[SUBJECT, NOTES]);
+    assert_eq!(stage.answered(), "deaf");
+    stage.model.release(HELD);
+}
+
+/// By its own tool, in the middle of its work.
+#[track_caller]
+fn hands_itself_off(name: &str, behaviour: Behaviour) {
+    let mut stage = stage(name);
+    stage.configure(&format!("handoff_deadline_s = {}\n", behaviour.deadline_s()));
+    let (before, since) = (tree(&stage.work), Instant::now());
+    let tool = stage.conformance.own_tool.clone().expect("tools").replace("{tool}", "handoff");
+    let input = json!({ "subject": SUBJECT, "notes": NOTES });
+    let call = Turn::tool(tool, input).matching(PROMPT).usage(little());
+    stage.scripted(vec![call, behaviour.last_words(Turn::text("Ended.").usage(little()))]);
+    stage.begins();
+    stage.behaves(behaviour);
+    stage.is_taken_over(since, &before, &[SUBJECT, NOTES]);
+    stage.told("this session ends with your turn");
+    assert_eq!(stage.answered(), "word");
+    stage.model.release(HELD);
+}
+
+/// At the share of its role, when the turn has ended.
+#[track_caller]
+fn handed_off_by_the_clock(name: &str, behaviour: Behaviour) {
+    let mut stage = stage(name);
+    let deadline_s = behaviour.deadline_s();
+    stage
+        .configure(&format!("handoff_deadline_s = {deadline_s}\n[role.scribe]\nhandoff_at = 80\n"));
+    stage.scripted(vec![begun()]);
+    stage.begins_and_waits();
+    stage.sealed.ok(["role", "assume", NAME, "scribe"]);
+    let (before, since) = (tree(&stage.work), Instant::now());
+    stage.fill(82, behaviour.last_words(saved()));
+    stage.behaves(behaviour);
+    stage.is_taken_over(since, &before, &["which handed its work over to you"]);
+    assert_eq!(stage.answered(), behaviour.answer());
+    stage.was_asked_because("clock: ");
+    stage.model.release(HELD);
+}
+
+/// By its role's rule: so many rounds, then the next session.
+#[track_caller]
+fn handed_off_by_the_cycle_rule(name: &str, behaviour: Behaviour) {
+    let mut stage = stage(name);
+    let deadline_s = behaviour.deadline_s();
+    stage.configure(&format!(
+        "handoff_deadline_s = {deadline_s}\n[role.patrol]\nevery = '1s'\n\
+         cycle = {{ after = 1, unit = 'round' }}\n"
+    ));
+    let walked = Turn::text("Walked.").matching("round 1 of").usage(little());
+    stage.scripted(vec![begun(), walked, behaviour.last_words(saved())]);
+    stage.begins_and_waits();
+    let (before, since) = (tree(&stage.work), Instant::now());
+    stage.sealed.ok(["role", "assume", NAME, "patrol"]);
+    stage.behaves(behaviour);
+    stage.until("the successor is there", || {
+        stage.show().session.is_some_and(|session| session.number == 2)
+    });
+    // No more rounds.
+    stage.sealed.ok(["role", "drop", NAME]);
+    stage.is_taken_over(since, &before, &["which handed its work over to you"]);
+    assert_eq!(stage.answered(), behaviour.answer());
+    stage.was_asked_because("cycle: 1 round done in this session");
+    stage.model.release(HELD);
+}
+
 /// An idle session is asked by its input line; it ends its turn, and the next one has the notes.
 #[track_caller]
 fn handed_off_by_the_verb(name: &str) {
@@ -166,19 +312,24 @@ mod agent_clis {
         handed_off_by_the_verb("gemini");
     }
 
-    /// In the middle of a turn that does not end: the session ends at the deadline, and nothing is lost.
+    // In the middle of a turn that does not end: the session ends at the deadline, and nothing is lost.
+
     // covers: S-15
     #[test]
     fn claude_that_hears_nothing_is_ended_at_the_deadline() {
-        let stage = stage("claude");
-        stage.scripted(vec![begun().gate("never")]);
-        stage.begins();
-        stage.model.wait_until_held("never").expect("a turn");
-        let (before, since) = (tree(&stage.work), Instant::now());
-        stage.sealed.ok(["handoff", NAME, "-s", SUBJECT, "-m", NOTES, "--deadline", "2s"]);
-        stage.is_taken_over(since, &before, &[SUBJECT, NOTES]);
-        assert_eq!(stage.answered(), "deaf");
-        stage.model.release("never");
+        asked_in_a_turn_that_never_ends("claude");
+    }
+
+    // covers: S-15
+    #[test]
+    fn codex_that_hears_nothing_is_ended_at_the_deadline() {
+        asked_in_a_turn_that_never_ends("codex");
+    }
+
+    // covers: S-15
+    #[test]
+    fn gemini_that_hears_nothing_is_ended_at_the_deadline() {
+        asked_in_a_turn_that_never_ends("gemini");
     }
 
     /// Slow: asked in a turn whose tool runs for a while; told with the tool's result, it ends its turn in time.
@@ -200,41 +351,42 @@ mod agent_clis {
         assert_eq!(stage.answered(), "turn-ended");
     }
 
-    /// By its own tool, in the middle of its work.
     // covers: S-15, G-04
     #[test]
     fn claude_hands_itself_off() {
-        let stage = stage("claude");
-        let (before, since) = (tree(&stage.work), Instant::now());
-        let input = json!({ "subject": SUBJECT, "notes": NOTES });
-        let call = Turn::tool("mcp__perennial__handoff", input).matching(PROMPT).usage(little());
-        stage.scripted(vec![call, Turn::text("Ended.").usage(little())]);
-        stage.begins();
-        stage.is_taken_over(since, &before, &[SUBJECT, NOTES]);
-        stage.told("this session ends with your turn");
-        assert_eq!(stage.answered(), "word");
+        hands_itself_off("claude", Behaviour::Cooperative);
     }
 
-    /// At the share of its role, when the turn has ended. It takes its time to save its work, and is waited for.
+    // covers: S-15, G-04
+    #[test]
+    fn codex_hands_itself_off_and_is_slow() {
+        hands_itself_off("codex", Behaviour::Slow);
+    }
+
+    /// It said that it is done, and goes on: it is ended all the same.
+    // covers: S-15, G-04
+    #[test]
+    fn codex_hands_itself_off_and_never_ends_its_turn() {
+        hands_itself_off("codex", Behaviour::Deaf);
+    }
+
     // covers: G-11, G-02, S-15
     #[test]
-    fn claude_is_handed_off_by_its_clock() {
-        let mut stage = stage("claude");
-        stage.configure("[role.scribe]\nhandoff_at = 80\n");
-        stage.scripted(vec![begun(), saved()]);
-        stage.begins_and_waits();
-        stage.sealed.ok(["role", "assume", NAME, "scribe"]);
-        let (before, since) = (tree(&stage.work), Instant::now());
-        fill(&stage, 82, saved().gate("slow"));
-        stage.model.wait_until_held("slow").expect("it saves its work");
-        stage.model.release("slow");
-        stage.is_taken_over(since, &before, &["which handed its work over to you"]);
-        assert_eq!(stage.answered(), "turn-ended");
-        let asked = &stage.signals("HANDOFF_REQUESTED")[0];
-        assert!(
-            asked.payload["reason"].as_str().is_some_and(|it| it.starts_with("clock: ")),
-            "{asked:?}"
-        );
+    fn codex_is_handed_off_by_its_clock() {
+        handed_off_by_the_clock("codex", Behaviour::Cooperative);
+    }
+
+    /// It takes its time to save its work, and is waited for.
+    // covers: G-11, G-02, S-15
+    #[test]
+    fn claude_is_handed_off_by_its_clock_and_is_slow() {
+        handed_off_by_the_clock("claude", Behaviour::Slow);
+    }
+
+    // covers: G-11, G-02, S-15
+    #[test]
+    fn codex_is_handed_off_by_its_clock_and_hears_nothing() {
+        handed_off_by_the_clock("codex", Behaviour::Deaf);
     }
 
     /// No role says that it is handed off by itself: the operator is told, and nothing else happens.
@@ -244,7 +396,7 @@ mod agent_clis {
         let mut stage = stage("claude");
         stage.scripted(vec![begun()]);
         stage.begins_and_waits();
-        fill(&stage, 82, saved());
+        stage.fill(82, saved());
         stage.until("the operator has mail", || {
             stage.sealed.ok(["mail", "ls"]).contains("context of ada")
         });
@@ -253,28 +405,23 @@ mod agent_clis {
         assert!(!stage.kinds().iter().any(|kind| kind == "handoff-asked"));
     }
 
-    /// By its role's rule: a number of rounds, then the next session. It does not answer, and is ended at the deadline.
     // covers: G-02, S-15
     #[test]
-    fn claude_is_handed_off_by_the_rule_of_its_role() {
-        let mut stage = stage("claude");
-        stage.configure(
-            "handoff_deadline_s = 3\n[role.patrol]\nevery = '1s'\ncycle = { after = 1, unit = 'round' }\n",
-        );
-        let walked = Turn::text("Walked.").matching("round 1 of").usage(little());
-        stage.scripted(vec![begun(), walked, saved().gate("never")]);
-        stage.begins_and_waits();
-        let (before, since) = (tree(&stage.work), Instant::now());
-        stage.sealed.ok(["role", "assume", NAME, "patrol"]);
-        stage.until("the successor is there", || {
-            stage.show().session.is_some_and(|session| session.number == 2)
-        });
-        stage.sealed.ok(["role", "drop", NAME]);
-        stage.is_taken_over(since, &before, &["which handed its work over to you"]);
-        assert_eq!(stage.answered(), "deaf");
-        let asked = &stage.signals("HANDOFF_REQUESTED")[0];
-        assert_eq!(asked.payload["reason"], json!("cycle: 1 round done in this session"));
-        stage.model.release("never");
+    fn codex_is_handed_off_by_the_rule_of_its_role() {
+        handed_off_by_the_cycle_rule("codex", Behaviour::Cooperative);
+    }
+
+    // covers: G-02, S-15
+    #[test]
+    fn codex_is_handed_off_by_the_rule_of_its_role_and_is_slow() {
+        handed_off_by_the_cycle_rule("codex", Behaviour::Slow);
+    }
+
+    /// It does not answer, and is ended at the deadline.
+    // covers: G-02, S-15
+    #[test]
+    fn claude_is_handed_off_by_the_rule_of_its_role_and_hears_nothing() {
+        handed_off_by_the_cycle_rule("claude", Behaviour::Deaf);
     }
 
     /// A worker's session ends by the word of whoever looks after it, which is asked by mail; and so does, by its own rules,
@@ -377,16 +524,6 @@ mod agent_clis {
             };
             events.lines().filter_map(of).flatten().collect()
         }
-    }
-
-    /// An answer that leaves the window filled to this share.
-    fn fill(stage: &Stage, percent: u64, saves: Turn) {
-        stage.until("the window is measured", || stage.show().context.is_some());
-        let usable = stage.show().context.expect("measured").usable;
-        let usage = json!({ "input": usable * percent / 100, "output": 5 });
-        let usage = serde_json::from_value(usage).expect("usage");
-        stage.scripted(vec![Turn::text("Filled.").matching("Read all of it.").usage(usage), saves]);
-        stage.sealed.ok(["send", NAME, "Read all of it."]);
     }
 }
 
