@@ -359,6 +359,20 @@ fn an_announcement_is_another_one_only_behind_a_word_of_the_model() {
     listener.hear(&announced(spoke, true));
     announce(&mut listener);
     assert_eq!(symptoms(&listener), [MEDIUM]);
+
+    // The same by the record's date, which is all that a later daemon has.
+    let mut listener = used(95);
+    announce(&mut listener);
+    let recorded = listener.told.agent(1).handoff.announced.expect("it is ahead");
+    listener.hear(&step("a", recorded, Seen::Answered));
+    announce(&mut listener);
+    assert_eq!(symptoms(&listener), [MEDIUM], "spoken at that very moment");
+    let mut listener = used(95);
+    announce(&mut listener);
+    let recorded = listener.told.agent(1).handoff.announced.expect("it is ahead");
+    goes_on(&mut listener, "x");
+    listener.hear(&announced(recorded, true));
+    assert_eq!(symptoms(&listener), [MEDIUM], "announced at that very moment");
 }
 
 /// H25: words count in the session and in the window that they are dated in.
@@ -395,7 +409,12 @@ fn only_figures_behind_the_words_are_weighed_with_them() {
     listener.told.pass(Duration::from_secs(1));
     listener.hear(&measured(listener.told.now));
     assert_eq!(symptoms(&listener), [low, (Symptom::OwnWord, Urgency::High)]);
-    // Other words are not weighed again, and neither is what a restart reads.
+    // Also where the same figures show a large turn.
+    let mut listener = used(40);
+    listener.write(Seen::Symptom(Symptom::OwnWord));
+    listener.hear(&line(95));
+    assert_eq!(symptoms(&listener), [low, (Symptom::OwnWord, Urgency::High)]);
+    // Other words are not weighed again.
     let mut listener = used(40);
     listener.write(Seen::Symptom(Symptom::Words));
     listener.hear(&line(90));

@@ -148,8 +148,12 @@ impl Account {
         self.is_suspended = false;
         self.unseen = Duration::ZERO;
         self.given_back = Duration::ZERO;
-        if let Opening::Resume { turn, .. } = opening {
-            self.in_turn = Some(*turn == Turn::Open);
+        match opening {
+            // A turn that a person cut off is not open, in whichever conversation the work goes on.
+            Opening::Resume { turn, .. } | Opening::Anew { turn, .. } => {
+                self.in_turn = Some(*turn == Turn::Open);
+            }
+            Opening::Bare | Opening::Fresh(_) => {}
         }
         if let Some(end) = &mut self.end {
             end.has_next = true;
