@@ -103,7 +103,7 @@ pub fn take(agent: &mut Agent, settings: &Settings<AgentId>) {
         let moves = agent.launch.dir != *dir;
         if is_begun && moves && !agent.pending.dir {
             let Launch { dir, project, .. } = agent.launch.clone();
-            agent.snapshot_record.session_place = Some(SessionPlace { dir, project });
+            agent.snapshot_record.session_place = Some(Box::new(SessionPlace { dir, project }));
         }
         agent.pending.dir |= is_begun && moves;
         agent.snapshot_record.has_work_tree = None;
