@@ -111,7 +111,7 @@ pub struct Agent {
     /// Why its last turn failed, until one succeeds: told again by each session that waits.
     pub unsettled: Option<Reason>,
     /// What keeps it as it is, if anything does.
-    pub hold: Option<Hold>,
+    pub hold: Option<Box<Hold>>,
     /// Which of its environments counts; each change makes the next one.
     pub environment: u32,
     /// What was changed and the live session does not have.
@@ -129,7 +129,7 @@ pub struct Agent {
     /// The snapshot that is wanted, if one is.
     pub keeping: Option<Keeping>,
     /// Its last checkpoint.
-    pub checkpoint: Option<CheckpointHead>,
+    pub checkpoint: Option<Box<CheckpointHead>>,
     /// What happened since then that a checkpoint is due for.
     pub checkpoint_due: Option<CheckpointCause>,
     /// What its next session goes on from.
@@ -303,7 +303,8 @@ impl Agent {
         self.evidence = evidence.clone();
         self.since = at;
         self.until = None;
-        self.hold = Some(Hold { held_for: HeldFor::Damage, evidence, since: at });
+        let held_for = HeldFor::Damage;
+        self.hold = Some(Box::new(Hold { held_for, evidence, since: at }));
     }
 
     /// Whether the journal lost records that may be about it, and no person has said since what is to

@@ -287,7 +287,7 @@ pub fn evolve(agent: &mut Agent, event: &CheckpointEvent, at: Time) {
             let CheckpointTaken { number, why, session, phase, summary, text, snapshot, .. } =
                 taken.clone();
             let head = CheckpointHead { number, at, why, session, phase, summary, text, snapshot };
-            agent.checkpoint = Some(head);
+            agent.checkpoint = Some(Box::new(head));
         }
     }
 }

@@ -353,7 +353,7 @@ mod tests {
         let (witness, fact) = (Witness::Daemon, crate::reason::Finding::RecordsLost);
         let evidence = crate::reason::Evidence { witness, fact, at: NOW };
         let held_for = crate::hold::HeldFor::Person;
-        lost.hold = Some(crate::hold::Hold { held_for, evidence, since: NOW });
+        lost.hold = Some(Box::new(crate::hold::Hold { held_for, evidence, since: NOW }));
         assert_eq!(goes(vec![lost], copy("a")), Some(KeptFor::Uncertainty(EVE)));
     }
 

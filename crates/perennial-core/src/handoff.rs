@@ -71,7 +71,7 @@ pub const NOTES_BYTES_MAX: usize = 2000;
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Handoffs {
     /// The newest, under way or over.
-    pub last: Option<Handoff>,
+    pub last: Option<Box<Handoff>>,
     /// One is asked for at the next boundary.
     pub due: Option<DueHandoff>,
     /// Units of work that the agent's role counts, since its conversation began.
@@ -289,7 +289,7 @@ impl HandoffEvent {
 impl Agent {
     /// HA1: the handoff that is under way.
     pub fn handing_off(&self) -> Option<&Handoff> {
-        let handoff = self.handoff.last.as_ref().filter(|_| self.state == State::HandingOff)?;
+        let handoff = self.handoff.last.as_deref().filter(|_| self.state == State::HandingOff)?;
         let number = self.session.as_ref()?.number;
         (handoff.number == number).then_some(handoff)
     }
@@ -298,13 +298,13 @@ impl Agent {
     pub fn taken_over_by(&self) -> Option<&Handoff> {
         let newest = self.session.as_ref()?.number;
         let is_last = |it: &&Handoff| it.number == newest || Some(it.number) == newest.previous();
-        self.handoff.last.as_ref().filter(|it| it.hands_over).filter(is_last)
+        self.handoff.last.as_deref().filter(|it| it.hands_over).filter(is_last)
     }
 
     /// HA3: a handoff whose session is over, and of which it is not recorded yet that its work is stored.
     pub fn handoff_to_complete(&self) -> Option<&Handoff> {
         let is_open = |last: &&Handoff| last.hands_over && last.stored.is_none();
-        let open = self.handoff.last.as_ref().filter(is_open);
+        let open = self.handoff.last.as_deref().filter(is_open);
         open.filter(|_| self.state.roster() != Roster::Cemetery)
     }
 
@@ -313,7 +313,7 @@ impl Agent {
     pub fn handoff_notes(&self) -> Option<(&str, &str)> {
         let newest = self.session.as_ref()?.number;
         let is_last = |it: &&Handoff| it.number == newest || Some(it.number) == newest.previous();
-        let last = self.handoff.last.as_ref().filter(is_last)?;
+        let last = self.handoff.last.as_deref().filter(is_last)?;
         let is_written =
             matches!(last.by, Witness::Operator | Witness::Agent(_)) || last.notes.is_some();
         let written = (last.subject.as_str(), last.notes.as_deref().unwrap_or_default());
@@ -380,7 +380,7 @@ fn noticed(agent: &mut Agent, symptom: Symptom, urgency: Urgency, at: Time) {
 }
 
 fn ask(agent: &mut Agent, asked: &HandoffAsked, at: Time) {
-    agent.handoff.last = Some(Handoff {
+    agent.handoff.last = Some(Box::new(Handoff {
         number: asked.number,
         cause: asked.cause,
         by: asked.evidence.witness,
@@ -395,7 +395,7 @@ fn ask(agent: &mut Agent, asked: &HandoffAsked, at: Time) {
         answer: None,
         stored: None,
         hands_over: false,
-    });
+    }));
     agent.handoff.due = None;
 }
 

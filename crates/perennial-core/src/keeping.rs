@@ -60,9 +60,9 @@ pub struct SnapshotRecord {
     pub kept: KeptSnapshots,
     /// The number of the last restore.
     pub restores: u32,
-    pub restoring: Option<Restoring>,
+    pub restoring: Option<Box<Restoring>>,
     /// The newest snapshot's store and commit.
-    pub newest: Option<(String, String)>,
+    pub newest: Option<Box<(String, String)>>,
     /// The owner's commit that the newest snapshot builds on: its work tree was at that one.
     pub base: Option<String>,
     /// The last wish came to nothing, so that the newest snapshot may be older than the work.
@@ -70,7 +70,7 @@ pub struct SnapshotRecord {
     /// Whether its directory is in a git work tree, if that was found out since its launch.
     pub has_work_tree: Option<bool>,
     /// Where its live session runs, if the agent was given another place since.
-    pub session_place: Option<SessionPlace>,
+    pub session_place: Option<Box<SessionPlace>>,
 }
 
 impl SnapshotRecord {
@@ -249,7 +249,7 @@ pub fn number(agent: &Agent, files: &SnapshotFiles) -> u32 {
 }
 
 pub fn is_newest(agent: &Agent, files: &SnapshotFiles) -> bool {
-    let newest = agent.snapshot_record.newest.as_ref();
+    let newest = agent.snapshot_record.newest.as_deref();
     newest.is_some_and(|(store, commit)| *store == files.store && *commit == files.commit)
 }
 
@@ -319,7 +319,7 @@ pub fn was_missed(agent: &mut Agent, event: &SnapshotMissed) {
 pub fn was_taken(agent: &mut Agent, taken: &SnapshotTaken) {
     agent.snapshots = taken.number;
     let SnapshotFiles { store, commit, base, work_tree, .. } = &taken.files;
-    agent.snapshot_record.newest = Some((store.clone(), commit.clone()));
+    agent.snapshot_record.newest = Some(Box::new((store.clone(), commit.clone())));
     agent.snapshot_record.base.clone_from(base);
     agent.snapshot_record.is_behind = false;
     let standing = agent.keeping.as_ref().filter(|one| Some(one.wish) == taken.wish);

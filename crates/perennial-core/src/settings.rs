@@ -105,7 +105,7 @@ pub fn take(agent: &mut Agent, settings: &Settings<AgentId>) {
             let Launch { dir, project, .. } = agent.launch.clone();
             let has_work_tree = agent.snapshot_record.has_work_tree;
             let left = SessionPlace { dir, project, has_work_tree };
-            agent.snapshot_record.session_place = Some(left);
+            agent.snapshot_record.session_place = Some(Box::new(left));
         }
         agent.pending.dir |= is_begun && moves;
         keeping::placed(agent, dir, project);

@@ -9,6 +9,9 @@ use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
+/// A file of so many bytes is read at once.
+const SMALL_FILE_BYTES: usize = 1 << 10;
+
 /// What to do about a link at the end of the path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Links {
@@ -36,7 +39,7 @@ pub fn open_to_append(path: &Path) -> io::Result<File> {
 
 /// All of a regular file; one that is longer than `most` is an error.
 pub fn read(path: &Path, links: Links, most: u64) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
+    let mut bytes = Vec::with_capacity(SMALL_FILE_BYTES);
     open(path, links)?.take(most + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > most {
         return Err(io::Error::other(format!("it is larger than {most} bytes")));

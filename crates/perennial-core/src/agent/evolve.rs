@@ -39,7 +39,7 @@ fn fold(agent: &mut Agent, event: &AgentEvent, at: Time) {
         AgentEvent::Hatched(_) => {}
         AgentEvent::Moved(moved) => take(agent, moved, at),
         // The first hold stands: who may lift it does not change under a later one.
-        AgentEvent::Held(hold) => _ = agent.hold.get_or_insert_with(|| hold.clone()),
+        AgentEvent::Held(hold) => _ = agent.hold.get_or_insert_with(|| Box::new(hold.clone())),
         AgentEvent::HoldLifted { .. } => agent.hold = None,
         AgentEvent::Rehomed { node } => agent.node = *node,
         AgentEvent::SessionWanted { number, opening } => {

@@ -94,13 +94,13 @@ pub fn begun(agent: &mut Agent, event: &RestoreBegun) {
     let Some(RestoreRun { restore, work_tree }) = run else { return };
     let record = &mut agent.snapshot_record;
     record.restores = record.restores.max(*restore);
-    record.restoring = Some(Restoring {
+    record.restoring = Some(Box::new(Restoring {
         restore: *restore,
         number: *number,
         present: *present,
         with_index: *with_index,
         work_tree: work_tree.clone(),
-    });
+    }));
 }
 
 /// Folds the end.

@@ -257,7 +257,8 @@ fn a_snapshot_shows_a_work_tree_and_says_nothing_of_another_place() {
     assert!(keeping::has_work_to_keep(&bob));
     let (dir, project) = ("/plain".to_owned(), "/plain".to_owned());
     let has_work_tree = None;
-    bob.snapshot_record.session_place = Some(SessionPlace { dir, project, has_work_tree });
+    let place = SessionPlace { dir, project, has_work_tree };
+    bob.snapshot_record.session_place = Some(Box::new(place));
     assert!(!keeping::has_work_to_keep(&bob));
 }
 
@@ -366,13 +367,13 @@ fn the_newest_of_each_work_tree_and_what_is_in_use_are_never_dropped() {
         _ => Vec::new(),
     };
     assert_eq!(dropped(&bob), [5, 6, 7, 8], "3 and 4 are the newest of their places");
-    bob.snapshot_record.restoring = Some(Restoring {
+    bob.snapshot_record.restoring = Some(Box::new(Restoring {
         restore: 1,
         number: 5,
         present: 6,
         with_index: false,
         work_tree: "/web".into(),
-    });
+    }));
     assert_eq!(dropped(&bob), [7, 8], "a restore uses 5 and 6");
     let text = Text { digest: Digest([7; 32]), bytes: 2, head: String::new() };
     let checkpoint = CheckpointTaken {
@@ -506,11 +507,11 @@ fn a_handoff_is_about_its_own_session() {
     let last = |bob: &mut Agent| bob.handoff.last.clone().unwrap();
     let another = with(&|bob| {
         let it = last(bob);
-        bob.handoff.last = Some(perennial_core::handoff::Handoff {
+        bob.handoff.last = Some(Box::new(perennial_core::handoff::Handoff {
             number: SessionNumber(9),
             hands_over: true,
-            ..it
-        });
+            ..*it
+        }));
     });
     assert!(another.handing_off().is_none());
     assert!(another.taken_over_by().is_none() && another.handoff_notes().is_none());

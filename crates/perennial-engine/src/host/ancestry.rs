@@ -27,6 +27,8 @@ pub const DEEPEST: usize = 64;
 pub const TRIES: usize = 3;
 /// Three words, the last one a path: the longest command line that can be a shim's.
 const SHIM_LINE_BYTES_MAX: u64 = 8 << 10;
+/// Most are read at once with so much room.
+const SHIM_LINE_BYTES_COMMON: usize = 512;
 
 /// Why a chain of parents can't be followed to its top.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -88,7 +90,7 @@ pub enum Looks {
 /// Whether a process looks like a shim (AN1), and why.
 pub fn shim(stat: &Stat) -> Option<Looks> {
     // Most processes lead no session, and cost no second look.
-    if stat.kernel_session != stat.process.pid {
+    if !leads_session(stat) {
         return None;
     }
     match directory_of(stat.process.pid) {
@@ -98,6 +100,10 @@ pub fn shim(stat: &Stat) -> Option<Looks> {
         Err(error) if error.raw_os_error() == Some(libc::ESRCH) => None,
         Err(_) => Some(Looks::Hidden),
     }
+}
+
+fn leads_session(stat: &Stat) -> bool {
+    stat.kernel_session == stat.process.pid
 }
 
 pub fn is_shim(stat: &Stat) -> bool {
@@ -111,7 +117,7 @@ fn owner(directory: &Path) -> Option<Owner> {
 
 /// The holder directory that a process's argv names, if it is that of a shim.
 fn directory_of(pid: i32) -> io::Result<Option<PathBuf>> {
-    let mut line = Vec::new();
+    let mut line = Vec::with_capacity(SHIM_LINE_BYTES_COMMON);
     File::open(format!("/proc/{pid}/cmdline"))?.take(SHIM_LINE_BYTES_MAX).read_to_end(&mut line)?;
     Ok(shim_directory(&line))
 }
@@ -131,7 +137,8 @@ pub fn is_shim_of(pid: i32, directory: &Path) -> bool {
     let Some(stat) = process::stat(pid) else { return false };
     let is_named = directory_of(pid)
         .is_ok_and(|named| named.is_some_and(|named| named.file_name() == directory.file_name()));
-    is_shim(&stat) && is_named && runs_perennial(pid) && is_below_shim(stat.parent) == Ok(false)
+    let is_shim = leads_session(&stat) && is_named;
+    is_shim && runs_perennial(pid) && is_below_shim(stat.parent) == Ok(false)
 }
 
 /// Whether a shim is this process or above it. A chain that changed is followed again; one that can't be followed to

@@ -150,7 +150,14 @@ impl HolderDirectory {
     /// The living shim's pid. Whoever holds the lock without being the shim of this directory is nobody's holder; it
     /// is an error if it can't be seen who that is.
     pub fn shim_pid(&self) -> io::Result<Option<i32>> {
-        let Some(pid) = self.locker()? else { return Ok(None) };
+        match self.locker()? {
+            Some(pid) => self.shim_at(pid),
+            None => Ok(None),
+        }
+    }
+
+    /// The same, where this process is known to hold the lock.
+    pub fn shim_at(&self, pid: i32) -> io::Result<Option<i32>> {
         if ancestry::is_shim_of(pid, &self.path) {
             return Ok(Some(pid));
         }

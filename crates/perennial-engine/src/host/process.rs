@@ -3,7 +3,8 @@
 //! Reads /proc and nothing else; never signals by a bare pid.
 
 use std::collections::HashSet;
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::time::Duration;
 
@@ -24,10 +25,15 @@ pub struct Stat {
     pub stopped: bool,
 }
 
+/// More than the kernel writes: a name of 64 bytes and 51 numbers.
+const STAT_BYTES_MAX: usize = 2048;
+
 /// What the kernel says of `pid` now; `None` if it is gone.
 pub fn stat(pid: i32) -> Option<Stat> {
-    let text = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
-    parse_stat(pid, &text)
+    // The kernel gives the whole line at once. A daemon that starts asks for thousands of them.
+    let mut line = [0; STAT_BYTES_MAX];
+    let length = File::open(format!("/proc/{pid}/stat")).ok()?.read(&mut line).ok()?;
+    parse_stat(pid, &line[..length])
 }
 
 /// The name in parentheses may hold anything, so fields are counted after the last parenthesis.

@@ -48,10 +48,11 @@ pub fn check(directories: &[PathBuf]) -> Result<(), Blind> {
                 Err(error) if error.kind() == io::ErrorKind::PermissionDenied => continue,
                 Err(_) => return Err(Blind::Holder(entry.path())),
             };
-            if locker.is_some_and(|pid| above.contains(&pid)) {
+            let Some(pid) = locker else { continue };
+            if above.contains(&pid) {
                 return Err(Blind::InSession);
             }
-            holder.shim_pid().map_err(|_| Blind::Holder(entry.path()))?;
+            holder.shim_at(pid).map_err(|_| Blind::Holder(entry.path()))?;
         }
     }
     Ok(())

@@ -1,25 +1,32 @@
 //! The holders of sessions and jobs that live when a daemon starts. Reads only.
 
+use std::collections::BTreeMap;
+
 use perennial_api::Home;
 use perennial_core::fleet::Fleet;
-use perennial_core::id::{JobId, SessionNumber};
+use perennial_core::id::{AgentId, JobId, SessionNumber};
 use perennial_core::owner::Owner;
+use perennial_core::session::Process;
 use perennial_engine::host::cgroup::{self, Cgroup};
 use perennial_engine::host::directory::HolderDirectory;
+use perennial_engine::host::living::LivingHolder;
 use perennial_engine::host::process;
 
 use super::surface::identity::Registry;
 
 /// Holders that live already, and cgroups of those that died: who calls from below or from within
 /// them is known before they are connected, or swept.
-pub fn register(home: &Home, fleet: &Fleet) -> Registry {
+pub fn register(home: &Home, fleet: &Fleet, living: &[LivingHolder]) -> Registry {
     let registry = Registry::default();
+    let shims: BTreeMap<AgentId, Process> = living.iter().map(|it| (it.agent, it.shim)).collect();
     for agent in fleet.agents() {
         let Some(session) = agent.live_session() else { continue };
         let owner = Owner::Agent(agent.id);
         let holder = HolderDirectory::new(&home.holders(), agent.id);
-        if let Some(stat) = holder.shim_pid().ok().flatten().and_then(process::stat) {
-            registry.add(owner, stat.process, None);
+        // One that lives and has no session yet is not among them.
+        let shim = shims.get(&agent.id).copied().or_else(|| shim(&holder));
+        if let Some(shim) = shim {
+            registry.add(owner, shim, None);
         }
         for number in [Some(session.number), session.number.previous()].into_iter().flatten() {
             if let Some(id) = cgroup_id(home, &holder, owner, number) {
@@ -35,9 +42,9 @@ pub fn register(home: &Home, fleet: &Fleet) -> Registry {
 fn register_jobs(home: &Home, registry: &Registry) {
     for job in jobs_on_disk(home) {
         let holder = HolderDirectory::of_job(&home.jobs(), job);
-        let shim = holder.shim_pid().ok().flatten().and_then(process::stat);
-        if let Some(stat) = shim {
-            registry.add(Owner::Job(job), stat.process, None);
+        let shim = shim(&holder);
+        if let Some(shim) = shim {
+            registry.add(Owner::Job(job), shim, None);
         }
         for number in holder.unfinished() {
             let Some(file) = holder.read_process(number) else { continue };
@@ -49,6 +56,11 @@ fn register_jobs(home: &Home, registry: &Registry) {
             }
         }
     }
+}
+
+fn shim(holder: &HolderDirectory) -> Option<Process> {
+    let pid = holder.shim_pid().ok().flatten()?;
+    Some(process::stat(pid)?.process)
 }
 
 /// Every job that has a directory.

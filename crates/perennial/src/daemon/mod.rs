@@ -152,7 +152,8 @@ fn start(home: &Home) -> anyhow::Result<(Arc<Surface>, Unadopted, DriverThread)>
     let (config, running) = config(home);
     let harnesses = Harnesses::new(home.clone(), own_program()?);
     house::tidy_up(home, &loaded.fleet, &*journal);
-    let registry = Arc::new(known_holders::register(home, &loaded.fleet));
+    let living = host::living::holders(&home.holders());
+    let registry = Arc::new(known_holders::register(home, &loaded.fleet, &living));
     let holders = start_holders(home, epoch, &config, Arc::clone(&registry), driver.clone())?;
     let ending = watch::Sender::new(false);
     let (is_shown, shown) = watch::channel(loaded.head);
@@ -193,7 +194,7 @@ fn start(home: &Home) -> anyhow::Result<(Arc<Surface>, Unadopted, DriverThread)>
         ending,
     };
     let world = world(&surface, &loaded, clock, is_shown)?;
-    let started = stocktaking::at_start(home, (&*surface.journal, &loaded), lost, boot)?;
+    let started = stocktaking::at_start(living, (&*surface.journal, &loaded), lost, boot)?;
     let fleet = spending.told(loaded.fleet.under(policy));
     let supervisor = Supervisor::new(fleet, loaded.versions, loaded.head).hearing_on(hearings);
     let thread = driver::start(supervisor, presence, spending, world, driver, inbox, started)
@@ -315,6 +316,8 @@ fn serve(
             () = &mut served => return Ok(()),
             _ = adopted => tell(StartStep::Settled),
         }
+        // Its start took more than it goes on with.
+        tokio::task::spawn_blocking(memory::give_back);
         served.await;
         Ok(())
     })

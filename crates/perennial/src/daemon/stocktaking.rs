@@ -4,13 +4,12 @@
 //! core.
 
 use anyhow::Context;
-use perennial_api::Home;
 use perennial_core::agent;
 use perennial_core::entity::Entity;
 use perennial_core::fleet::Fleet;
 use perennial_core::id::{AgentId, BootId};
 use perennial_core::observation::{LivingSession, LostRecords, Observation, Stocktaking};
-use perennial_engine::host::living::{self, LivingHolder};
+use perennial_engine::host::living::LivingHolder;
 use perennial_store::journal::{ReadError, Version};
 use perennial_store::{Loaded, Store};
 
@@ -19,13 +18,13 @@ use super::{claim, version};
 
 /// What a daemon finds at its start. Without the journal's word, a buried agent would look like an unknown one.
 pub fn at_start(
-    home: &Home,
+    living: Vec<LivingHolder>,
     (journal, loaded): (&dyn Store, &Loaded),
     lost: Option<LostRecords>,
     boot: BootId,
 ) -> anyhow::Result<Observation> {
     let fleet = &loaded.fleet;
-    let living = living::holders(&home.holders()).into_iter().map(|holder| {
+    let living = living.into_iter().map(|holder| {
         let known = fleet.agent(holder.agent);
         let LivingHolder { agent, number, process, directory, .. } = holder;
         let has_records = known.is_some() || has_records(journal, agent)?;

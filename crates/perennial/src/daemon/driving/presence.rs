@@ -53,7 +53,8 @@ impl Presence {
     }
 
     fn adopted(&self, agent: AgentId) {
-        self.unadopted.send_if_modified(|left| left.remove(&agent).is_some());
+        // Whoever waits does so for the last one.
+        self.unadopted.send_if_modified(|left| left.remove(&agent).is_some() && left.is_empty());
     }
 
     pub fn connected(&mut self, agent: AgentId, number: SessionNumber) {

@@ -92,12 +92,12 @@ impl TerminalReader {
         let watched = terminals.watch.add(&dir, Interest::Growth).ok()?;
         let at = match is_new {
             true => 0,
-            // An earlier daemon may have heard it.
+            // An earlier daemon may have heard it. What follows grows it.
             false => Recording::open(&dir).ok()?.end(),
         };
         let work = TerminalWork::new(rules);
         let mut session = Session { watched, number, dir, at, work };
-        let sighting = session.read(agent).unwrap_or_default();
+        let sighting = if is_new { session.read(agent).unwrap_or_default() } else { None };
         if let Some(before) = sessions.insert(agent, session) {
             terminals.watch.remove(before.watched);
         }
