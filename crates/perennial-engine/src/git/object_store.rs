@@ -15,7 +15,7 @@ use flate2::Compression;
 
 use super::error::{At, GitError};
 use super::object::{ObjectId, ObjectKind, hash};
-use super::pack_file::{MOST_OBJECT, PackFile, Unpacked, apply_delta};
+use super::pack_file::{CIRCLE, Limits, MOST_OBJECT, PackFile, Unpacked};
 use super::repository::{is_absent, read_optional};
 use crate::regular_file::{self, Links};
 
@@ -23,6 +23,8 @@ use crate::regular_file::{self, Links};
 const MOST_ALTERNATES: usize = 64;
 /// Bases of deltas are kept until they are so many bytes.
 const MOST_CACHED: usize = 16 << 20;
+/// Of one tree: a million files in one directory.
+const MOST_TREE: usize = 64 << 20;
 /// What a delta of a delta in another pack may come to.
 const MOST_HOPS: usize = 64;
 
@@ -79,7 +81,7 @@ impl ObjectStore {
 
     /// An object's kind and content. A content that does not have this id is damage.
     pub fn read(&self, id: ObjectId) -> Result<(ObjectKind, Vec<u8>), GitError> {
-        let (kind, bytes) = self.read_unchecked(id, 0)?;
+        let (kind, bytes) = self.read_unchecked(id, &mut Vec::new(), &mut Limits::default())?;
         if hash(kind, &bytes) != id {
             return Err(GitError::damaged(
                 &self.directories[0],
@@ -94,25 +96,36 @@ impl ObjectStore {
         if kind != expected {
             return Err(GitError::damaged(&self.directories[0], "an object is of another kind"));
         }
+        // Its entries take many times as much memory.
+        if kind == ObjectKind::Tree && bytes.len() > MOST_TREE {
+            return Err(GitError::damaged(&self.directories[0], "a tree in it is too large"));
+        }
         Ok(bytes)
     }
 
-    fn read_unchecked(&self, id: ObjectId, hops: usize) -> Result<(ObjectKind, Vec<u8>), GitError> {
-        if hops > MOST_HOPS {
+    /// `hops` are the objects that this one is a base of, in packs that lack it.
+    fn read_unchecked(
+        &self,
+        id: ObjectId,
+        hops: &mut Vec<ObjectId>,
+        limits: &mut Limits,
+    ) -> Result<(ObjectKind, Vec<u8>), GitError> {
+        if hops.len() > MOST_HOPS {
             return Err(GitError::Missing(id));
         }
         for (number, pack) in self.packs.iter().enumerate() {
             let Some(offset) = pack.find(id)? else { continue };
-            let unpacked =
-                pack.unpack(offset, |at| self.cached().objects.get(&(number, at)).cloned())?;
-            let (kind, bytes) = match unpacked {
+            let cached = |at| self.cached().objects.get(&(number, at)).cloned();
+            let (kind, bytes) = match pack.unpack(offset, limits, cached)? {
                 Unpacked::Whole(kind, bytes) => (kind, bytes),
-                Unpacked::Deltas(base, mut deltas) => {
-                    let (kind, mut bytes) = self.read_unchecked(base, hops + 1)?;
-                    while let Some(delta) = deltas.pop() {
-                        bytes = apply_delta(&bytes, &delta).ok_or(GitError::Missing(id))?;
-                    }
-                    (kind, bytes)
+                Unpacked::Deltas(base, _) if base == id || hops.contains(&base) => {
+                    return Err(pack.damaged(CIRCLE));
+                }
+                Unpacked::Deltas(base, deltas) => {
+                    hops.push(id);
+                    let (kind, bytes) = self.read_unchecked(base, hops, limits)?;
+                    let applied = limits.apply(bytes, deltas);
+                    (kind, applied.map_err(|fault| pack.damaged(fault))?)
                 }
             };
             self.remember((number, offset), kind, &bytes);

@@ -4,6 +4,7 @@
 mod against_head;
 mod fixture;
 mod hostile;
+mod hostile_packs;
 mod keeping;
 mod random_trees;
 mod restoring;
