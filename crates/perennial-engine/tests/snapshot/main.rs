@@ -5,6 +5,7 @@ mod against_head;
 mod fixture;
 mod hostile;
 mod hostile_packs;
+mod hostile_time;
 mod keeping;
 mod random_trees;
 mod restoring;

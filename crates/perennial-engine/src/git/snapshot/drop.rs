@@ -9,6 +9,7 @@
 use std::collections::{HashMap, HashSet};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::pack_writer::PackWriter;
 use super::path_text::unescape;
@@ -20,7 +21,10 @@ use crate::git::object::{EntryMode, ObjectId, ObjectKind, TreeEntry, decode_tree
 use crate::git::object_store::ObjectStore;
 use crate::git::pack_file::PackFile;
 use crate::git::repository::is_absent;
+use crate::host::monotonic;
 
+/// A snapshot that is being written is waited for so long; what can't be removed now is removed another time.
+const LOCKED_WITHIN: Duration = Duration::from_secs(60);
 /// With more packs than this, small ones are written again as one.
 const MOST_PACKS: usize = 40;
 /// So much is written again at a time; a snapshot that is wanted meanwhile has to wait for it.
@@ -44,7 +48,8 @@ pub fn drop_snapshots(
     holder: Option<&str>,
     commits: &[ObjectId],
 ) -> Result<u64, GitError> {
-    let _lock = store.lock()?;
+    let latest = monotonic::now() + LOCKED_WITHIN;
+    let _lock = store.lock(&|| monotonic::now() < latest)?;
     let packs = stored_packs(store)?;
     let own: HashSet<ObjectId> = packs.iter().flat_map(|pack| &pack.ids).copied().collect();
     let objects = store.objects()?;

@@ -10,6 +10,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rustix::fs::{FlockOperation, Timespec, Timestamps};
 
@@ -23,6 +24,9 @@ use crate::git::repository::{Repository, is_absent, read_optional};
 
 /// Of the names of stores and caches: enough hexadecimal digits to tell paths apart.
 const DIGITS: usize = 12;
+
+/// A lock that somebody has is tried again after this.
+const LOOK_AGAIN: Duration = Duration::from_millis(5);
 
 /// Of the files that list other repositories and the ends of history.
 const MOST_LIST: u64 = 1 << 20;
@@ -75,8 +79,8 @@ impl SnapshotStore {
         self.path.join("bases").join(commit.to_string())
     }
 
-    /// Makes the repository, if there is none, and waits until nobody else writes to it.
-    pub fn lock(&self) -> Result<StoreLock, GitError> {
+    /// Makes the repository, if there is none, and waits until nobody else writes to it, or until `go_on` says no.
+    pub fn lock(&self, go_on: &dyn Fn() -> bool) -> Result<StoreLock, GitError> {
         let mut builder = std::fs::DirBuilder::new();
         builder.recursive(true).mode(0o700);
         for part in
@@ -87,7 +91,18 @@ impl SnapshotStore {
         }
         let path = self.path.join("writing.lock");
         let file = std::fs::File::options().create(true).append(true).open(&path).at(&path)?;
-        rustix::fs::flock(&file, FlockOperation::LockExclusive).at(&path)?;
+        while let Err(error) =
+            rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive)
+        {
+            if error != rustix::io::Errno::WOULDBLOCK {
+                return Err(error).at(&path);
+            }
+            // Whoever has it may be stuck, and must not hold others with it.
+            if !go_on() {
+                return Err(GitError::Interrupted);
+            }
+            std::thread::park_timeout(LOOK_AGAIN);
+        }
         for (name, text) in [("config", CONFIG), ("HEAD", "ref: refs/heads/none\n")] {
             let path = self.path.join(name);
             if !path.exists() {

@@ -148,10 +148,15 @@ impl<'a> Taking<'a> {
 
     pub fn see_file(&mut self) -> Result<(), GitError> {
         self.files += 1;
-        if self.files.is_multiple_of(256) && !(self.order.go_on)(self.files) {
-            return Err(GitError::Interrupted);
+        if self.files.is_multiple_of(256) { self.go_on() } else { Ok(()) }
+    }
+
+    /// Asked before each file or object that is read: it may be a large one.
+    pub fn go_on(&self) -> Result<(), GitError> {
+        match (self.order.go_on)(self.files) {
+            true => Ok(()),
+            false => Err(GitError::Interrupted),
         }
-        Ok(())
     }
 }
 
@@ -159,7 +164,7 @@ impl<'a> Taking<'a> {
 pub fn take(order: &TakeOrder<'_>) -> Result<Taken, GitError> {
     let repository = repository::find(order.directory)?;
     let store = SnapshotStore::of(order.snapshots, &repository);
-    let lock = store.lock()?;
+    let lock = store.lock(&|| (order.go_on)(0))?;
     let cache_path = store.cache(&repository.work_tree);
     let cache = StatCache::load(&cache_path);
     let pack = PackWriter::new(store.packs(), order.most_new_bytes);
@@ -218,7 +223,7 @@ pub fn take(order: &TakeOrder<'_>) -> Result<Taken, GitError> {
 pub fn fill_cache(order: &TakeOrder<'_>) -> Result<(), GitError> {
     let repository = repository::find(order.directory)?;
     let store = SnapshotStore::of(order.snapshots, &repository);
-    let lock = store.lock()?;
+    let lock = store.lock(&|| (order.go_on)(0))?;
     let cache_path = store.cache(&repository.work_tree);
     let cache = StatCache::load(&cache_path);
     let mut taking = Taking::begin(order, (&store, &lock), &cache, PackWriter::fill())?;
@@ -236,7 +241,7 @@ pub fn fill_cache(order: &TakeOrder<'_>) -> Result<(), GitError> {
 pub fn look(order: &TakeOrder<'_>) -> Result<Contents, GitError> {
     let repository = repository::find(order.directory)?;
     let store = SnapshotStore::of(order.snapshots, &repository);
-    let lock = store.lock()?;
+    let lock = store.lock(&|| (order.go_on)(0))?;
     let cache = StatCache::load(&store.cache(&repository.work_tree));
     let mut taking = Taking::begin(order, (&store, &lock), &cache, PackWriter::look())?;
     let unit = taking.unit(&repository.work_tree, b"", Some(&repository), 0)?;

@@ -228,6 +228,7 @@ impl Taking<'_> {
         git: &mut GitSide,
     ) -> Result<Result<(walk::FileStat, ObjectId), Option<Why>>, GitError> {
         self.read += 1;
+        self.go_on()?;
         let (bytes, stat) = match read_file::read(root, file, self.order.most_file_bytes) {
             FileRead::Whole(bytes, stat) => (bytes, stat),
             FileRead::Torn(bytes, stat) => {
@@ -375,6 +376,7 @@ impl Taking<'_> {
         if self.needs_no_copy(id, base) {
             return Ok(true);
         }
+        self.go_on()?;
         let Ok((kind, bytes)) = objects.read(id) else { return Ok(false) };
         if kind == ObjectKind::Tree && depth < 200 {
             for entry in decode_tree(&bytes).unwrap_or_default() {
