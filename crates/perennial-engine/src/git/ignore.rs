@@ -333,7 +333,9 @@ mod tests {
         ];
         let mut seed = 7_u64;
         let mut next = |most: usize| {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            seed = seed
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             (seed >> 33) as usize % most
         };
         for _ in 0..300 {
@@ -361,7 +363,8 @@ mod tests {
 
     #[test]
     fn a_hundred_thousand_names_cost_as_much_as_one_and_wildcards_are_given_up() {
-        let names: Vec<u8> = (0..100_000).flat_map(|n| format!("name{n}.x\n").into_bytes()).collect();
+        let names: Vec<u8> =
+            (0..100_000).flat_map(|n| format!("name{n}.x\n").into_bytes()).collect();
         let names = Rules::new([Patterns::parse(b"", &names, false)]);
         let asked = std::cell::Cell::new(0);
         let go_on = || {

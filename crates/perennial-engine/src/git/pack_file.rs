@@ -84,7 +84,11 @@ impl Default for Limits {
 
 impl Limits {
     /// Makes an object of its base and its deltas, the last one first.
-    pub fn apply(&mut self, mut bytes: Vec<u8>, mut deltas: Vec<Vec<u8>>) -> Result<Vec<u8>, Fault> {
+    pub fn apply(
+        &mut self,
+        mut bytes: Vec<u8>,
+        mut deltas: Vec<Vec<u8>>,
+    ) -> Result<Vec<u8>, Fault> {
         while let Some(delta) = deltas.pop() {
             bytes = apply_delta(&bytes, &delta).ok_or(UNREADABLE)?;
             let left = self.work.checked_sub(bytes.len() as u64);

@@ -109,7 +109,8 @@ fn damage(objects: &Path, wanted: ObjectId) -> &'static str {
 fn deltas_that_name_each_other_are_found_out_at_once() {
     let dir = tempfile::tempdir().unwrap();
     let delta = vec![0; 32 << 10];
-    let one = |own, base| Entry { id: id(own), base: Some(Base::Of(id(base))), bytes: delta.clone() };
+    let one =
+        |own, base| Entry { id: id(own), base: Some(Base::Of(id(base))), bytes: delta.clone() };
     write_pack(dir.path(), "a", &[one(1, 2), one(2, 3), one(3, 1)]);
     assert_eq!(damage(dir.path(), id(1)), "its deltas name each other");
     // The same across packs, each of which knows half of it.

@@ -91,9 +91,7 @@ impl SnapshotStore {
         }
         let path = self.path.join("writing.lock");
         let file = std::fs::File::options().create(true).append(true).open(&path).at(&path)?;
-        while let Err(error) =
-            rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive)
-        {
+        while let Err(error) = rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
             if error != rustix::io::Errno::WOULDBLOCK {
                 return Err(error).at(&path);
             }

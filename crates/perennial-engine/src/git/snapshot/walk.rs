@@ -167,14 +167,7 @@ pub fn walk(root: &OwnedFd, order: &WalkOrder<'_>) -> Result<Walked, GitError> {
     let tracked = tracked.map(|entry| &*entry.path).collect();
     let top = Open { path: Vec::new(), rules: order.rules.clone(), taking: Taking::All, depth: 0 };
     let queue = Mutex::new(Queue { open: vec![top], ..Queue::default() });
-    let walk = Walk {
-        root,
-        order,
-        tracked,
-        queue,
-        more: Condvar::new(),
-        ended: OnceLock::new(),
-    };
+    let walk = Walk { root, order, tracked, queue, more: Condvar::new(), ended: OnceLock::new() };
     let (mut found, others) = match order.index.entries.len() > MANY {
         false => (walk.run(), None),
         true => std::thread::scope(|scope| {

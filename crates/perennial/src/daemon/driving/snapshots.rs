@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use perennial_core::effect::{RemoveEffect, RestoreEffect, SnapshotEffect};
 use perennial_core::id::AgentId;
@@ -19,8 +20,11 @@ use perennial_engine::git::snapshot::{
 };
 
 use super::driver::{Driver, Incoming};
-use crate::daemon::snapshot_keeper::{SnapshotKeeper, Stored, recorded_files};
+use crate::daemon::snapshot_keeper::{SnapshotKeeper, Stored, in_time, recorded_files};
 use crate::error_chain::chain;
+
+/// The work tree is read twice for a restore; no read of it begins, or goes on, after this.
+const RESTORED_WITHIN: Duration = Duration::from_secs(600);
 
 impl Driver {
     pub fn carry_out_snapshot(&mut self, effect: SnapshotEffect) {
@@ -30,8 +34,13 @@ impl Driver {
             // A driver that is gone needs no answer.
             let _ = driver.send(Incoming::Snapshots { agent, report });
         };
+        let agent = match &effect {
+            SnapshotEffect::Restore(effect) => effect.agent,
+            SnapshotEffect::Remove(effect) => effect.agent,
+            SnapshotEffect::Look { agent, .. } => *agent,
+        };
         // Without its thread nothing is told: the next daemon begins again.
-        let _ = self.world.snapshots.order(move |keeper| match effect {
+        let _ = self.world.snapshots.order(agent, move |keeper| match effect {
             SnapshotEffect::Restore(effect) => {
                 let (agent, report) = (effect.agent, restored(keeper, &effect, now));
                 tell(agent, report);
@@ -83,7 +92,9 @@ fn put_back(
     let (store, commit) = (snapshot.store.clone(), snapshot.commit.to_string());
     let target = keeper.open(&Stored { store, commit })?;
     let (dir, holder) = (PathBuf::from(&effect.work_tree), effect.agent.to_string());
+    let in_time = in_time(RESTORED_WITHIN);
     let order = TakeOrder { holder: Some(&holder), ..keeper.take_order(&dir, now) };
+    let order = TakeOrder { go_on: &in_time, ..order };
     let taken = take(&order)?;
     let files = recorded_files(&taken);
     let present = Stored { store: files.store.clone(), commit: files.commit.clone() };
