@@ -42,16 +42,20 @@ struct Cache {
 }
 
 impl ObjectStore {
-    /// Opens an `objects` directory and what its alternates name. Packs that can't be read are left out: an object
+    /// Opens an `objects` directory and what its alternates name. What can't be read of them is left out: an object
     /// of theirs is then missing, and that is said when it is needed.
     pub fn open(objects: &Path) -> Result<ObjectStore, GitError> {
-        let directories = with_alternates(objects)?;
+        let directories = with_alternates(objects);
         let mut packs = Vec::new();
         for directory in &directories {
             let at = directory.join("pack");
             let listed = match std::fs::read_dir(&at) {
                 Err(error) if is_absent(&error) => continue,
-                listed => listed.at(&at)?,
+                Err(error) => {
+                    tracing::debug!(%error, at = %at.display(), "packs can't be listed");
+                    continue;
+                }
+                Ok(listed) => listed,
             };
             for entry in listed.flatten() {
                 let path = entry.path();
@@ -177,14 +181,15 @@ fn read_loose(file: std::fs::File, path: &Path) -> Result<(ObjectKind, Vec<u8>),
 }
 
 /// A directory of objects and those that it borrows from.
-fn with_alternates(objects: &Path) -> Result<Vec<PathBuf>, GitError> {
+fn with_alternates(objects: &Path) -> Vec<PathBuf> {
     let (mut found, mut seen) = (vec![objects.to_owned()], HashSet::new());
     seen.insert(objects.to_owned());
     let mut at = 0;
     while at < found.len() && found.len() < MOST_ALTERNATES {
         let from = found[at].clone();
         at += 1;
-        let listed = read_optional(&from.join("info/alternates"), 1 << 20)?.unwrap_or_default();
+        let listed = read_optional(&from.join("info/alternates"), 1 << 20);
+        let listed = listed.ok().flatten().unwrap_or_default();
         for line in listed.split(|byte| *byte == b'\n') {
             if line.is_empty() || line[0] == b'#' {
                 continue;
@@ -195,7 +200,7 @@ fn with_alternates(objects: &Path) -> Result<Vec<PathBuf>, GitError> {
             }
         }
     }
-    Ok(found)
+    found
 }
 
 /// Adds one object to a repository, if it is not there as a loose one.

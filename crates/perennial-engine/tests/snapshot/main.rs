@@ -4,6 +4,7 @@
 mod against_head;
 mod fixture;
 mod hostile;
+mod hostile_git_files;
 mod hostile_packs;
 mod hostile_time;
 mod keeping;

@@ -11,6 +11,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::borrowing;
 use super::pack_writer::PackWriter;
 use super::path_text::unescape;
 use super::state_file::StateFile;
@@ -33,7 +34,7 @@ const MOST_FOLDED: u64 = 64 << 20;
 const MOST_DEPTH: usize = 16;
 
 /// A base commit and the git directory whose ref keeps it.
-type Base = (PathBuf, ObjectId);
+pub type Base = (PathBuf, ObjectId);
 
 /// A pack of the store, by the path of its index.
 struct StoredPack {
@@ -75,6 +76,8 @@ pub fn drop_snapshots(
         base_ref::release(repository, *base)?;
         let _ = std::fs::remove_file(store.base(*base));
     }
+    let borrowed = kept.iter().map(|(repository, _)| &**repository).collect();
+    borrowing::forget_others(store, &borrowed)?;
     Ok(freed)
 }
 
@@ -151,7 +154,7 @@ fn entries(objects: &ObjectStore, tree: ObjectId) -> Result<HashMap<Vec<u8>, Tre
 }
 
 /// The base commits that a snapshot names; nothing of one that is gone.
-fn bases(
+pub fn bases(
     objects: &ObjectStore,
     commit: ObjectId,
     found: &mut HashSet<Base>,

@@ -14,6 +14,7 @@
 
 mod against_head;
 mod base;
+mod borrowing;
 mod contents;
 mod diff;
 mod drop;

@@ -28,9 +28,6 @@ const DIGITS: usize = 12;
 /// A lock that somebody has is tried again after this.
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
 
-/// Of the files that list other repositories and the ends of history.
-const MOST_LIST: u64 = 1 << 20;
-
 const CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n[gc]\n\tauto = 0\n\
                       [receive]\n\tdenyUpdates = true\n";
 
@@ -121,38 +118,6 @@ impl SnapshotStore {
             }
         }
         Ok(())
-    }
-
-    /// Borrows the objects of another repository from now on. `false` if its path can't be written in the list.
-    pub fn borrow(&self, repository: &Repository) -> Result<bool, GitError> {
-        let objects = repository.objects_dir();
-        let line = objects.as_os_str().as_bytes();
-        if line.contains(&b'\n') || line.starts_with(b"\"") {
-            return Ok(false);
-        }
-        self.list("objects/info/alternates", [line])?;
-        // Where the owner's history ends, ours does too.
-        let shallow = read_optional(&repository.common_dir.join("shallow"), MOST_LIST)?;
-        self.list("shallow", shallow.unwrap_or_default().split(|byte| *byte == b'\n'))?;
-        Ok(true)
-    }
-
-    /// Adds lines to a file of ours that lists some.
-    fn list<'a>(
-        &self,
-        name: &str,
-        lines: impl IntoIterator<Item = &'a [u8]>,
-    ) -> Result<(), GitError> {
-        let path = self.path.join(name);
-        let before = read_optional(&path, MOST_LIST)?.unwrap_or_default();
-        let mut listed = before.clone();
-        for line in lines.into_iter().filter(|line| !line.is_empty()) {
-            if !before.split(|byte| *byte == b'\n').any(|one| one == line) {
-                listed.extend_from_slice(line);
-                listed.push(b'\n');
-            }
-        }
-        if listed == before { Ok(()) } else { write_durably(&path, &listed) }
     }
 
     /// What the packs of this repository hold.
@@ -271,7 +236,7 @@ fn short(bytes: &[u8]) -> String {
     hash(ObjectKind::Blob, bytes).to_string()[..DIGITS].to_owned()
 }
 
-fn write_durably(path: &Path, bytes: &[u8]) -> Result<(), GitError> {
+pub fn write_durably(path: &Path, bytes: &[u8]) -> Result<(), GitError> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".new");
     let temporary = path.with_file_name(name);
