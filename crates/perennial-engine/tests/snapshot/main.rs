@@ -8,6 +8,7 @@ mod hostile_git_files;
 mod hostile_packs;
 mod hostile_time;
 mod keeping;
+mod losses;
 mod random_trees;
 mod restoring;
 mod states;

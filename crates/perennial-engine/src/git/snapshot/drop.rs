@@ -49,15 +49,44 @@ pub fn drop_snapshots(
     holder: Option<&str>,
     commits: &[ObjectId],
 ) -> Result<u64, GitError> {
+    drop_chosen(store, holder, || Ok(commits.to_vec()))
+}
+
+/// Drops snapshots of `holder` that nobody recorded, if they were taken, or found unchanged, before a moment: whoever had them
+/// taken has had time to record them since. Tells how many there were.
+pub fn drop_unrecorded(
+    store: &SnapshotStore,
+    holder: Option<&str>,
+    recorded: &HashSet<ObjectId>,
+    before_ns: i64,
+) -> Result<usize, GitError> {
+    let chosen = || -> Result<Vec<ObjectId>, GitError> {
+        let mut old = store.refs_before(holder, before_ns)?;
+        old.retain(|commit| !recorded.contains(commit));
+        Ok(old)
+    };
+    // A store in which there is nothing to do is not waited for.
+    let count = chosen()?.len();
+    if count > 0 {
+        drop_chosen(store, holder, chosen)?;
+    }
+    Ok(count)
+}
+
+fn drop_chosen(
+    store: &SnapshotStore,
+    holder: Option<&str>,
+    choose: impl FnOnce() -> Result<Vec<ObjectId>, GitError>,
+) -> Result<u64, GitError> {
     let latest = monotonic::now() + LOCKED_WITHIN;
     let _lock = store.lock(&|| monotonic::now() < latest)?;
     let packs = stored_packs(store)?;
     let own: HashSet<ObjectId> = packs.iter().flat_map(|pack| &pack.ids).copied().collect();
     let objects = store.objects()?;
     let mut released = HashSet::new();
-    for commit in commits {
-        bases(&objects, *commit, &mut released)?;
-        store.remove_ref(holder, *commit)?;
+    for commit in choose()? {
+        bases(&objects, commit, &mut released)?;
+        store.remove_ref(holder, commit)?;
     }
     let (mut kept, mut needed) = (HashSet::new(), HashSet::new());
     for other in store.commits()? {

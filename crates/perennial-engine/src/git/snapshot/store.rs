@@ -166,6 +166,29 @@ impl SnapshotStore {
         write_durably(&refs.join(commit.to_string()), format!("{commit}\n").as_bytes())
     }
 
+    /// Says that a snapshot was found to be the present again.
+    pub fn renew_ref(&self, holder: Option<&str>, commit: ObjectId) -> Result<(), GitError> {
+        let path = self.refs(holder).join(commit.to_string());
+        let file = std::fs::File::options().append(true).open(&path).at(&path)?;
+        touch(&file).at(&path)?;
+        Ok(())
+    }
+
+    /// The snapshots of a holder that were taken, or found to be the present, before a moment.
+    pub fn refs_before(
+        &self,
+        holder: Option<&str>,
+        before_ns: i64,
+    ) -> Result<Vec<ObjectId>, GitError> {
+        let refs = self.refs(holder);
+        let is_old = |id: &ObjectId| {
+            let stat = rustix::fs::stat(refs.join(id.to_string()));
+            stat.is_ok_and(|stat| FileStat::from(stat).modified_ns < before_ns)
+        };
+        let ids = list(&refs)?.into_iter().filter_map(|name| ObjectId::parse(&name));
+        Ok(ids.filter(is_old).collect())
+    }
+
     pub fn remove_ref(&self, holder: Option<&str>, commit: ObjectId) -> Result<(), GitError> {
         let path = self.refs(holder).join(commit.to_string());
         match std::fs::remove_file(&path) {

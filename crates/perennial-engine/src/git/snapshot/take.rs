@@ -184,8 +184,9 @@ pub fn take(order: &TakeOrder<'_>) -> Result<Taken, GitError> {
     let (commit, objects, bytes) = match same {
         Some(last) => {
             pack.discard();
-            if !store.holds(order.holder, last.commit) {
-                store.add_ref(order.holder, last.commit)?;
+            match store.holds(order.holder, last.commit) {
+                true => store.renew_ref(order.holder, last.commit)?,
+                false => store.add_ref(order.holder, last.commit)?,
             }
             (last.commit, 0, 0)
         }
