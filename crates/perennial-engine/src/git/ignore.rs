@@ -344,11 +344,10 @@ mod tests {
                 let long = Patterns::parse(b"", chosen.join("\n").as_bytes(), ignore_case);
                 assert!(long.globs.len() < long.patterns.len());
                 let one_by_one = |path: &[u8], is_directory| {
-                    let judged = chosen.iter().rev().find_map(|line| {
+                    chosen.iter().rev().find_map(|line| {
                         let one = Patterns::parse(b"", line.as_bytes(), ignore_case);
                         one.judge(path, is_directory, &|| true).unwrap()
-                    });
-                    judged
+                    })
                 };
                 for path in paths {
                     for is_directory in [false, true] {

@@ -19,6 +19,7 @@ mod contents;
 mod diff;
 mod drop;
 mod line_diff;
+mod modes;
 mod obstacles;
 mod pack_writer;
 mod path_text;

@@ -19,7 +19,7 @@ use super::read_file::{self, FileRead};
 use super::state_file::StateFile;
 use super::take::Taking;
 use super::walk::{self, WalkOrder, Walked, WalkedFile};
-use super::{LeftOut, Why, base, borrowing};
+use super::{LeftOut, Why, base, borrowing, modes};
 use crate::git::base_ref;
 use crate::git::error::{At, GitError};
 use crate::git::ignore::{Patterns, Rules};
@@ -82,7 +82,7 @@ impl Taking<'_> {
         };
         let walked = self.walked(&fd, repository.ok(), &git)?;
         let mut entries = self.files(&fd, prefix, &walked, &mut git)?;
-        describe_modes(&mut git.state, &walked);
+        modes::describe(&mut git.state, &walked);
         let nested = self.nested(root, prefix, &walked, &mut git, &mut entries, depth)?;
 
         let mut tree = Vec::new();
@@ -473,35 +473,4 @@ fn directory(name: &str, id: ObjectId) -> TreeEntry {
 
 fn file(name: &str, id: ObjectId) -> TreeEntry {
     TreeEntry { mode: EntryMode::File, name: name.into(), id }
-}
-
-/// The modes that most have, and the others by path; a tree's entry only knows whether a file can be executed.
-fn describe_modes(state: &mut StateFile, walked: &Walked) {
-    let files = walked.files.iter().filter(|file| !file.is_link);
-    let (mut plain, mut executable) = (Vec::new(), Vec::new());
-    for file in files {
-        let list = if file.stat.mode & 0o100 == 0 { &mut plain } else { &mut executable };
-        list.push((&*file.path, file.stat.mode & 0o7777));
-    }
-    let directories: Vec<_> =
-        walked.directories.iter().map(|found| (&*found.path, found.mode & 0o7777)).collect();
-    for (list, usual, into) in [
-        (&plain, 0o644, &mut state.file_mode),
-        (&executable, 0o755, &mut state.executable_mode),
-        (&directories, 0o755, &mut state.directory_mode),
-    ] {
-        let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
-        for (_, mode) in list {
-            *counts.entry(*mode).or_default() += 1;
-        }
-        let most =
-            counts.into_iter().max_by_key(|(_, count)| *count).map_or(usual, |(mode, _)| mode);
-        *into = format!("{most:o}");
-        for (path, mode) in list.iter().filter(|(_, mode)| *mode != most) {
-            state.modes.insert(escape(path), format!("{mode:o}"));
-        }
-    }
-    let bare = walked.directories.iter().filter(|found| found.is_bare);
-    state.empty_directories = bare.map(|found| escape(&found.path)).collect();
-    state.empty_directories.sort();
 }
