@@ -83,6 +83,9 @@ pub struct SnapshotWorkTree {
     pub left_out: Vec<LeftOutFile>,
     /// Files that changed while they were read.
     pub torn: Vec<String>,
+    /// What can't be restored, because the project's repository has lost it; a directory ends in `/`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<String>,
 }
 
 /// `GET /v1/agents/{target}/snapshot/diff`: what changed since the snapshot.
@@ -122,4 +125,8 @@ pub struct SnapshotRestored {
     pub removed: u64,
     /// Work trees whose index was restored.
     pub indexes: u64,
+    /// How many files and directories were not restored, because the project's repository has lost them …
+    pub missing_count: u64,
+    /// … and the first of them; a directory ends in `/`.
+    pub missing: Vec<String>,
 }

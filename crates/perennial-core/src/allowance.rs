@@ -126,6 +126,16 @@ impl Allowances {
         paid.map_err(|wait| Refusal::TooOften { kind, wait })
     }
 
+    /// Whether an agent could pay now for words of so many bytes: asked before something is done that is recorded with
+    /// them. Nothing is paid.
+    pub fn affords(&self, caller: Caller, words: u64, now: Time) -> Result<(), Refusal> {
+        // AL3
+        let Caller::Agent(id) = caller else { return Ok(()) };
+        let OfAgent { words: mut own, .. } = self.of.get(&id).copied().unwrap_or_default();
+        let kind = AllowanceKind::Words;
+        own.take(WORDS, parts(words), now).map_err(|wait| Refusal::TooOften { kind, wait })
+    }
+
     /// The fact, if it is heard now. Otherwise it waits (AL2).
     pub fn hear(
         &mut self,

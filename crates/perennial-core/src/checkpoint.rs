@@ -275,6 +275,12 @@ pub fn taken(
     Ok(events)
 }
 
+/// How long the text of an agent's next checkpoint will be, as far as is known before it is composed: it keeps most words
+/// of the last one.
+pub fn likely_bytes(agent: &Agent) -> u64 {
+    agent.checkpoint.as_ref().map_or(0, |head| head.text.bytes)
+}
+
 /// The number of an agent's last checkpoint; 0 if it has none.
 pub fn number(agent: &Agent) -> u32 {
     agent.checkpoint.as_ref().map_or(0, |head| head.number)

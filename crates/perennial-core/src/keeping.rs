@@ -5,8 +5,8 @@
 //!
 //! Invariants
 //! - KE1  At most one wish stands. It ends: by a snapshot, by word that nothing has changed, by a miss, or by a wish
-//!   that holds something back where it did not. In one run of the daemon it stands for `KEEP_WAITS` at most, whatever
-//!   becomes of the agent.
+//!   that holds something back where it did not. In one run of the daemon it stands for `KEEP_WAITS` at most, after a
+//!   reboot or if nothing waits for it `KEEP_WAITS_IN_LINE`, whatever becomes of the agent.
 //! - KE2  While a wish of a planned end, a crash or a reboot stands, the session that is to end is not ended, and the
 //!   next one is not started.
 //! - KE3  The wishes of an agent are numbered from 1. A number is a fence: a report about another wish ends nothing.
@@ -34,8 +34,15 @@ use crate::time::Time;
 /// How long a snapshot may take that is wanted here, from when it is begun.
 pub const KEEP_WITHIN: Duration = Duration::from_secs(2);
 
-/// What waits for a snapshot waits no longer than this, for one that has to wait for others among it.
-pub const KEEP_WAITS: Duration = Duration::from_secs(10);
+/// A session that waits for a snapshot waits no longer than this in all, the time until its turn comes among it.
+pub const KEEP_WAITS: Duration = Duration::from_secs(2);
+
+/// The same after the machine restarted, when the snapshots of all sessions are wanted at once, and for what no session
+/// waits for.
+pub const KEEP_WAITS_IN_LINE: Duration = Duration::from_secs(10);
+
+/// A snapshot that somebody asked for is given up after this: others wait behind it.
+pub const ASKED_WITHIN: Duration = Duration::from_secs(60);
 
 /// So much of why a snapshot was missed is recorded.
 pub const MOST_TOLD: usize = 300;
@@ -135,6 +142,19 @@ impl SnapshotCause {
             | SnapshotCause::Checkpoint => false,
         }
     }
+
+    /// How long a wish stands.
+    fn waits(self) -> Duration {
+        match self {
+            SnapshotCause::PlannedEnd | SnapshotCause::Crash => KEEP_WAITS,
+            SnapshotCause::Reboot
+            | SnapshotCause::Asked
+            | SnapshotCause::BeforeRestore
+            | SnapshotCause::PhaseChange
+            | SnapshotCause::Commit
+            | SnapshotCause::Checkpoint => KEEP_WAITS_IN_LINE,
+        }
+    }
 }
 
 /// A snapshot of the agent's work tree is wanted. Nothing where one is not to be had, or is wanted already by what
@@ -150,7 +170,7 @@ pub fn want(agent: &Agent, why: SnapshotCause, now: Time) -> Option<AgentEvent> 
     let is_left_alone = (is_crash && agent.launch.is_bare()) || agent.is_damaged();
     (may_have_one && !is_served && !is_left_alone).then(|| {
         let (wish, dir) = (agent.snapshot_record.wishes + 1, dir.to_owned());
-        of(SnapshotEvent::Wanted(SnapshotWanted { wish, why, dir, until: now + KEEP_WAITS }))
+        of(SnapshotEvent::Wanted(SnapshotWanted { wish, why, dir, until: now + why.waits() }))
     })
 }
 
@@ -206,7 +226,8 @@ pub fn holds_back(agent: &Agent) -> bool {
 /// A daemon has begun to run: a wish that stood is carried out by this one, in its own time.
 pub fn renewed(agent: &Agent, now: Time) -> Option<AgentEvent> {
     let Keeping { wish, why, dir, .. } = agent.keeping.clone().filter(|_| !agent.is_damaged())?;
-    Some(of(SnapshotEvent::Wanted(SnapshotWanted { wish, why, dir, until: now + KEEP_WAITS })))
+    let until = now + why.waits();
+    Some(of(SnapshotEvent::Wanted(SnapshotWanted { wish, why, dir, until })))
 }
 
 /// A wish whose time has come is missed.

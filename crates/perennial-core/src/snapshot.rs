@@ -99,7 +99,8 @@ pub struct RestoreOutcome {
     pub indexes: u32,
     /// Why it stopped before its end.
     pub failed: Option<String>,
-    /// How many files were then neither written nor removed that should have been …
+    /// How many files were neither written nor removed that should have been: what it had not come to, and what the
+    /// snapshot has lost …
     pub left: u64,
     /// … and the first of them.
     pub listed: Vec<String>,

@@ -118,6 +118,15 @@ impl KeptSnapshots {
         self.removing.iter().filter_map(stored).collect()
     }
 
+    /// All that are recorded and may have files.
+    pub fn all_stored(&self) -> Vec<StoredSnapshot> {
+        let stored = |head: &SnapshotHead| {
+            let store = self.place(head)?.store.clone();
+            Some(StoredSnapshot { store, commit: head.commit })
+        };
+        self.kept.iter().chain(&self.removing).filter_map(stored).collect()
+    }
+
     /// Folds a snapshot. One without a commit that can be read is nothing that could be removed.
     pub fn taken(&mut self, taken: &SnapshotTaken, at: Time) {
         let Some(commit) = CommitId::parse(&taken.files.commit) else { return };

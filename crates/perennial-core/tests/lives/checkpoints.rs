@@ -365,7 +365,7 @@ fn a_snapshot_that_comes_to_nothing_leaves_its_checkpoint_due() {
     let mut told = cli("/web/.git");
     told.show(1, Sign::Worked { indicator: Indicator::TestsRun, at: told.now });
     assert_eq!((why(&told), due(&told)), (Some(SnapshotCause::PhaseChange), None));
-    told.pass(perennial_core::keeping::KEEP_WAITS);
+    told.pass(perennial_core::keeping::KEEP_WAITS_IN_LINE);
     let entity = Entity::Agent(AgentId(1));
     told.observe(&Observation::Due { entity, timer: Timer::Keep });
     assert_eq!(due(&told).map(|it| it.why), Some(CheckpointCause::Phase));

@@ -21,7 +21,7 @@ use perennial_core::handoff::{
 use perennial_core::hearing::Obstacle;
 use perennial_core::hold::HeldFor;
 use perennial_core::id::{AgentId, MessageId, SessionNumber};
-use perennial_core::keeping::{KEEP_WAITS, KeepOutcome, MissCause};
+use perennial_core::keeping::{KEEP_WAITS_IN_LINE, KeepOutcome, MissCause};
 use perennial_core::launch::Launch;
 use perennial_core::message::{self, Content, MailKind, Mailbox, Trace};
 use perennial_core::name::NameKey;
@@ -493,7 +493,7 @@ fn it_is_complete_once_the_work_of_its_session_is_stored_or_missed() {
         let events = match outcome {
             Some(outcome) => kept(&mut told, outcome.clone()),
             None => {
-                told.pass(KEEP_WAITS);
+                told.pass(KEEP_WAITS_IN_LINE);
                 told.observe(&due(BOB))
             }
         };

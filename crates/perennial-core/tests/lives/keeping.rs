@@ -125,13 +125,14 @@ fn a_session_is_ended_once_its_work_is_kept() {
 /// KE1
 #[test]
 fn nobody_waits_longer_than_two_seconds() {
+    let two_seconds = Duration::from_secs(2);
     let mut told = running(Restart::OnCrash);
     told.ask(stop()).unwrap();
     let plan = told.fleet.plan(&Entity::Agent(AgentId(BOB)), told.now);
-    assert!(plan.timers.contains(&(Timer::Keep, told.now + KEEP_WAITS)), "{plan:?}");
+    assert!(plan.timers.contains(&(Timer::Keep, told.now + two_seconds)), "{plan:?}");
     told.observe(&due(AgentId(BOB)));
     assert_eq!(actions(&told), [Action::Hold], "not before its time");
-    told.pass(KEEP_WAITS);
+    told.pass(two_seconds);
     let events = told.observe(&due(AgentId(BOB)));
     assert!(matches!(&of_snapshots(&events)[..], [SnapshotEvent::Missed(_)]), "{events:?}");
     assert_eq!(actions(&told), [Action::End(Pace::Graceful)]);
@@ -168,6 +169,13 @@ fn after_a_crash_of_a_harness_the_next_session_waits_and_of_a_command_it_does_no
     assert_eq!(told.agent(BOB).state, State::Waking);
     assert_eq!(actions(&told), []);
     kept(&mut told, 1, KeepOutcome::Missed(MissCause::Failed, "x".repeat(900)));
+    assert!(matches!(&actions(&told)[..], [Action::Start(..)]));
+    // And two seconds at most.
+    let mut told = running(Restart::OnCrash);
+    told.pass(Duration::from_secs(60));
+    crash(&mut told);
+    told.pass(Duration::from_secs(2));
+    told.observe(&due(AgentId(BOB)));
     assert!(matches!(&actions(&told)[..], [Action::Start(..)]));
 
     let mut told = spawned(Restart::OnCrash, "command");

@@ -21,6 +21,8 @@ pub enum GitError {
     Missing(super::object::ObjectId),
     #[error("the work tree has more than {0} files")]
     TooManyFiles(usize),
+    #[error("more than {0} ignore patterns hold in one directory")]
+    TooManyPatterns(usize),
     #[error("the changed files have more than {0} bytes together")]
     TooManyBytes(u64),
     #[error("{} is locked by another program", .0.display())]

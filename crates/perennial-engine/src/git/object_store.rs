@@ -15,7 +15,7 @@ use flate2::Compression;
 
 use super::error::{At, GitError};
 use super::object::{ObjectId, ObjectKind, hash};
-use super::pack_file::{MOST_OBJECT, PackFile, Unpacked, apply_delta};
+use super::pack_file::{CIRCLE, Limits, MOST_OBJECT, PackFile, Unpacked};
 use super::repository::{is_absent, read_optional};
 use crate::regular_file::{self, Links};
 
@@ -23,6 +23,8 @@ use crate::regular_file::{self, Links};
 const MOST_ALTERNATES: usize = 64;
 /// Bases of deltas are kept until they are this many bytes.
 const MOST_CACHED: usize = 16 << 20;
+/// Of one tree: a million files in one directory.
+const MOST_TREE: usize = 64 << 20;
 /// What a delta of a delta in another pack may come to.
 const MOST_HOPS: usize = 64;
 
@@ -40,16 +42,20 @@ struct Cache {
 }
 
 impl ObjectStore {
-    /// Opens an `objects` directory and what its alternates name. Packs that can't be read are left out: an object
+    /// Opens an `objects` directory and what its alternates name. What can't be read of them is left out: an object
     /// of theirs is then missing, and that is said when it is needed.
     pub fn open(objects: &Path) -> Result<ObjectStore, GitError> {
-        let directories = with_alternates(objects)?;
+        let directories = with_alternates(objects);
         let mut packs = Vec::new();
         for directory in &directories {
             let at = directory.join("pack");
             let listed = match std::fs::read_dir(&at) {
                 Err(error) if is_absent(&error) => continue,
-                listed => listed.at(&at)?,
+                Err(error) => {
+                    tracing::debug!(%error, at = %at.display(), "packs can't be listed");
+                    continue;
+                }
+                Ok(listed) => listed,
             };
             for entry in listed.flatten() {
                 let path = entry.path();
@@ -79,7 +85,7 @@ impl ObjectStore {
 
     /// An object's kind and content. A content that does not have this id is damage.
     pub fn read(&self, id: ObjectId) -> Result<(ObjectKind, Vec<u8>), GitError> {
-        let (kind, bytes) = self.read_unchecked(id, 0)?;
+        let (kind, bytes) = self.read_unchecked(id, &mut Vec::new(), &mut Limits::default())?;
         if hash(kind, &bytes) != id {
             return Err(GitError::damaged(
                 &self.directories[0],
@@ -94,25 +100,36 @@ impl ObjectStore {
         if kind != expected {
             return Err(GitError::damaged(&self.directories[0], "an object is of another kind"));
         }
+        // Its entries take many times as much memory.
+        if kind == ObjectKind::Tree && bytes.len() > MOST_TREE {
+            return Err(GitError::damaged(&self.directories[0], "a tree in it is too large"));
+        }
         Ok(bytes)
     }
 
-    fn read_unchecked(&self, id: ObjectId, hops: usize) -> Result<(ObjectKind, Vec<u8>), GitError> {
-        if hops > MOST_HOPS {
+    /// `hops` are the objects that this one is a base of, in packs that lack it.
+    fn read_unchecked(
+        &self,
+        id: ObjectId,
+        hops: &mut Vec<ObjectId>,
+        limits: &mut Limits,
+    ) -> Result<(ObjectKind, Vec<u8>), GitError> {
+        if hops.len() > MOST_HOPS {
             return Err(GitError::Missing(id));
         }
         for (number, pack) in self.packs.iter().enumerate() {
             let Some(offset) = pack.find(id)? else { continue };
-            let unpacked =
-                pack.unpack(offset, |at| self.cached().objects.get(&(number, at)).cloned())?;
-            let (kind, bytes) = match unpacked {
+            let cached = |at| self.cached().objects.get(&(number, at)).cloned();
+            let (kind, bytes) = match pack.unpack(offset, limits, cached)? {
                 Unpacked::Whole(kind, bytes) => (kind, bytes),
-                Unpacked::Deltas(base, mut deltas) => {
-                    let (kind, mut bytes) = self.read_unchecked(base, hops + 1)?;
-                    while let Some(delta) = deltas.pop() {
-                        bytes = apply_delta(&bytes, &delta).ok_or(GitError::Missing(id))?;
-                    }
-                    (kind, bytes)
+                Unpacked::Deltas(base, _) if base == id || hops.contains(&base) => {
+                    return Err(pack.damaged(CIRCLE));
+                }
+                Unpacked::Deltas(base, deltas) => {
+                    hops.push(id);
+                    let (kind, bytes) = self.read_unchecked(base, hops, limits)?;
+                    let applied = limits.apply(bytes, deltas);
+                    (kind, applied.map_err(|fault| pack.damaged(fault))?)
                 }
             };
             self.remember((number, offset), kind, &bytes);
@@ -164,14 +181,15 @@ fn read_loose(file: std::fs::File, path: &Path) -> Result<(ObjectKind, Vec<u8>),
 }
 
 /// A directory of objects and those that it borrows from.
-fn with_alternates(objects: &Path) -> Result<Vec<PathBuf>, GitError> {
+fn with_alternates(objects: &Path) -> Vec<PathBuf> {
     let (mut found, mut seen) = (vec![objects.to_owned()], HashSet::new());
     seen.insert(objects.to_owned());
     let mut at = 0;
     while at < found.len() && found.len() < MOST_ALTERNATES {
         let from = found[at].clone();
         at += 1;
-        let listed = read_optional(&from.join("info/alternates"), 1 << 20)?.unwrap_or_default();
+        let listed = read_optional(&from.join("info/alternates"), 1 << 20);
+        let listed = listed.ok().flatten().unwrap_or_default();
         for line in listed.split(|byte| *byte == b'\n') {
             if line.is_empty() || line[0] == b'#' {
                 continue;
@@ -182,7 +200,7 @@ fn with_alternates(objects: &Path) -> Result<Vec<PathBuf>, GitError> {
             }
         }
     }
-    Ok(found)
+    found
 }
 
 /// Adds one object to a repository, if it is not there as a loose one.

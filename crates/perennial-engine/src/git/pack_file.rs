@@ -1,9 +1,11 @@
 //! One pack and its index, read with `pread`.
 //!
 //! Invariants
-//! - PF1  An object is at most `MOST_OBJECT` bytes long and at most `MOST_DELTAS` deltas deep; a pack that says
-//!   otherwise is damaged. So no pack makes the daemon run out of memory or turn in circles.
+//! - PF1  An object is at most `MOST_OBJECT` bytes long and at most `MOST_DELTAS` deltas deep; its deltas come to an end,
+//!   have at most `MOST_DELTA_BYTES` together, and make at most `MOST_WORK` bytes on the way. A pack that says otherwise
+//!   is damaged. So no pack makes the daemon run out of memory or turn in circles.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
@@ -16,6 +18,10 @@ use crate::regular_file::{self, Links};
 
 pub const MOST_OBJECT: u64 = 512 << 20;
 const MOST_DELTAS: usize = 4096;
+/// Of all deltas that make one object, which are in memory together.
+const MOST_DELTA_BYTES: u64 = 128 << 20;
+/// Of all that is made on the way to one object, one after the other.
+const MOST_WORK: u64 = 2 << 30;
 /// An index up to this size is read once as a whole.
 const MOST_IN_MEMORY: u64 = 32 << 20;
 
@@ -49,12 +55,54 @@ impl Bytes {
     }
 }
 
+/// What the bytes at an offset of a pack are.
+enum Found {
+    Whole(ObjectKind),
+    DeltaAt(u64),
+    DeltaOf(ObjectId),
+}
+
 /// What is at an offset of a pack.
 enum Stored {
     Whole(ObjectKind, Vec<u8>),
     DeltaAt(u64, Vec<u8>),
     DeltaOf(ObjectId, Vec<u8>),
 }
+
+/// What is left of the bounds of one object, across packs (PF1).
+#[derive(Debug)]
+pub struct Limits {
+    delta_bytes: u64,
+    work: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { delta_bytes: MOST_DELTA_BYTES, work: MOST_WORK }
+    }
+}
+
+impl Limits {
+    /// Makes an object of its base and its deltas, the last one first.
+    pub fn apply(
+        &mut self,
+        mut bytes: Vec<u8>,
+        mut deltas: Vec<Vec<u8>>,
+    ) -> Result<Vec<u8>, Fault> {
+        while let Some(delta) = deltas.pop() {
+            bytes = apply_delta(&bytes, &delta).ok_or(UNREADABLE)?;
+            let left = self.work.checked_sub(bytes.len() as u64);
+            self.work = left.ok_or("its deltas take too much work")?;
+        }
+        Ok(bytes)
+    }
+}
+
+/// What is wrong with a pack, in words.
+pub type Fault = &'static str;
+
+const UNREADABLE: Fault = "an object in it can't be read";
+pub const CIRCLE: Fault = "its deltas name each other";
 
 /// What a delta is a delta of.
 #[derive(Debug, Clone, Copy)]
@@ -140,25 +188,32 @@ impl PackFile {
         Ok(u64::from_be_bytes(long))
     }
 
+    pub fn damaged(&self, fault: Fault) -> GitError {
+        GitError::damaged(&self.path, fault)
+    }
+
     /// Follows the deltas within this pack; `cached` may know an object by its offset.
     pub fn unpack(
         &self,
         mut offset: u64,
+        limits: &mut Limits,
         cached: impl Fn(u64) -> Option<(ObjectKind, Vec<u8>)>,
     ) -> Result<Unpacked, GitError> {
-        let mut deltas = Vec::new();
-        let damaged = || GitError::damaged(&self.path, "an object in it can't be read");
-        let (kind, mut bytes) = loop {
+        let (mut deltas, mut named) = (Vec::new(), HashSet::new());
+        let (kind, bytes) = loop {
             if deltas.len() > MOST_DELTAS {
-                return Err(damaged());
+                return Err(self.damaged(UNREADABLE));
             }
             if let Some(found) = cached(offset) {
                 break found;
             }
-            let (base, delta) = match self.read_at(offset).map_err(|_| damaged())? {
+            let stored = self.read_at(offset, limits).map_err(|fault| self.damaged(fault))?;
+            let (base, delta) = match stored {
                 Stored::Whole(kind, bytes) => break (kind, bytes),
                 Stored::DeltaAt(base, delta) => (Base::At(base), delta),
                 Stored::DeltaOf(id, delta) => match self.find(id)? {
+                    // An offset leads to the front of the pack, so only a name can close a circle.
+                    Some(base) if !named.insert(base) => return Err(self.damaged(CIRCLE)),
                     Some(base) => (Base::At(base), delta),
                     None => (Base::Of(id), delta),
                 },
@@ -169,13 +224,27 @@ impl PackFile {
                 Base::Of(id) => return Ok(Unpacked::Deltas(id, deltas)),
             }
         };
-        while let Some(delta) = deltas.pop() {
-            bytes = apply_delta(&bytes, &delta).ok_or_else(damaged)?;
-        }
+        let bytes = limits.apply(bytes, deltas).map_err(|fault| self.damaged(fault))?;
         Ok(Unpacked::Whole(kind, bytes))
     }
 
-    fn read_at(&self, offset: u64) -> io::Result<Stored> {
+    fn read_at(&self, offset: u64, limits: &mut Limits) -> Result<Stored, Fault> {
+        let (found, size, reader) = self.header_at(offset).map_err(|_| UNREADABLE)?;
+        let is_delta = !matches!(found, Found::Whole(_));
+        if is_delta {
+            let left = limits.delta_bytes.checked_sub(size);
+            limits.delta_bytes = left.ok_or("its deltas are too large together")?;
+        }
+        let bytes = inflate(reader, size).map_err(|_| UNREADABLE)?;
+        Ok(match found {
+            Found::Whole(kind) => Stored::Whole(kind, bytes),
+            Found::DeltaAt(base) => Stored::DeltaAt(base, bytes),
+            Found::DeltaOf(id) => Stored::DeltaOf(id, bytes),
+        })
+    }
+
+    /// What is at an offset, its size, and where its bytes begin.
+    fn header_at(&self, offset: u64) -> io::Result<(Found, u64, io::BufReader<PackReader<'_>>)> {
         let mut reader =
             io::BufReader::with_capacity(4096, PackReader { pack: &self.pack, at: offset });
         let mut byte = next(&mut reader)?;
@@ -192,7 +261,7 @@ impl PackFile {
         if size > MOST_OBJECT {
             return Err(io::ErrorKind::InvalidData.into());
         }
-        match number {
+        let found = match number {
             6 => {
                 let mut byte = next(&mut reader)?;
                 let mut back = u64::from(byte & 0x7f);
@@ -202,20 +271,19 @@ impl PackFile {
                         | u64::from(byte & 0x7f);
                 }
                 let base = offset.checked_sub(back).filter(|base| *base < offset);
-                let base = base.ok_or(io::ErrorKind::InvalidData)?;
-                Ok(Stored::DeltaAt(base, inflate(reader, size)?))
+                Found::DeltaAt(base.ok_or(io::ErrorKind::InvalidData)?)
             }
             7 => {
                 let mut id = [0; 20];
                 reader.read_exact(&mut id)?;
-                Ok(Stored::DeltaOf(ObjectId(id), inflate(reader, size)?))
+                Found::DeltaOf(ObjectId(id))
             }
             number => {
                 let kind = ObjectKind::ALL.into_iter().find(|kind| kind.number() == number);
-                let kind = kind.ok_or(io::ErrorKind::InvalidData)?;
-                Ok(Stored::Whole(kind, inflate(reader, size)?))
+                Found::Whole(kind.ok_or(io::ErrorKind::InvalidData)?)
             }
-        }
+        };
+        Ok((found, size, reader))
     }
 }
 

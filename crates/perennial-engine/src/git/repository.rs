@@ -51,7 +51,7 @@ pub struct Repository {
     pub config: Configuration,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Head {
     /// As in the file: a commit, or `ref: ` and a branch.
     pub text: String,

@@ -1,6 +1,7 @@
 //! What agents can afford, within the step: requests are paid for, and hooks wait (U9). How much there is
 //! to spend, and who waits for whom, are the core's rules (`allowance.rs`).
 
+use perennial_core::authority::Caller;
 use perennial_core::command::Request;
 use perennial_core::fact::Fact;
 use perennial_core::fleet::Decision;
@@ -18,6 +19,11 @@ impl Supervisor {
             self.allowances.pay(request, &decision.events, now)?;
         }
         Ok(decision)
+    }
+
+    /// Whether a caller could have words of so many bytes recorded now.
+    pub fn affords(&self, caller: Caller, words: u64, now: Time) -> Result<(), Refusal> {
+        self.allowances.affords(caller, words, now)
     }
 
     /// Hears a fact, unless it has to wait.

@@ -2,10 +2,12 @@
 
 use std::io::Read;
 use std::os::unix::process::CommandExt;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use perennial_engine::git::GitError;
 use perennial_engine::git::snapshot::{
-    Contents, SnapshotStore, TakeOrder, Taken, WithIndex, drop_snapshots, fill_cache, take,
+    Contents, SnapshotStore, TakeOrder, Taken, WithIndex, drop_snapshots, drop_unrecorded,
+    fill_cache, take,
 };
 
 use crate::fixture::{Fixture, id, stored};
@@ -265,4 +267,33 @@ fn ten_thousand_files() {
     let ended = take(&TakeOrder { go_on: &|_| false, ..f.order(&f.work, &snapshots) });
     assert!(matches!(ended, Err(GitError::Interrupted)), "{ended:?}");
     assert_eq!(f.git("for-each-ref refs/perennial"), refs);
+}
+
+/// What a daemon took and could not record any more goes, and nothing that somebody may be about to record.
+#[test]
+fn what_nobody_recorded_goes_once_it_is_old_enough() {
+    let f = Fixture::new();
+    let snapshots = f.snapshots();
+    let take_it = |text: &str| {
+        f.write("a.txt", text);
+        take(&TakeOrder { holder: Some("ada"), ..f.order(&f.work, &snapshots) }).unwrap()
+    };
+    let (recorded, unrecorded) = (take_it("recorded\n"), take_it("unrecorded\n"));
+    let store = SnapshotStore::at(&recorded.store);
+    let known = std::collections::HashSet::from([recorded.commit]);
+    let moment = |seconds: i64| {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+        i64::try_from(now.as_nanos()).unwrap() + seconds * 1_000_000_000
+    };
+    assert_eq!(drop_unrecorded(&store, Some("ada"), &known, moment(-60)).unwrap(), 0);
+    assert_eq!(drop_unrecorded(&store, Some("bob"), &known, moment(60)).unwrap(), 0);
+    // It is the present again: whoever had that found out is about to record it.
+    let path = recorded.store.join(format!("refs/snapshots/ada/{}", unrecorded.commit));
+    let old = SystemTime::now() - std::time::Duration::from_secs(3600);
+    std::fs::File::options().append(true).open(&path).unwrap().set_modified(old).unwrap();
+    assert!(take_it("unrecorded\n").is_same);
+    assert_eq!(drop_unrecorded(&store, Some("ada"), &known, moment(-60)).unwrap(), 0);
+    assert_eq!(drop_unrecorded(&store, Some("ada"), &known, moment(60)).unwrap(), 1);
+    assert!(store.has(recorded.commit) && !store.has(unrecorded.commit));
+    assert_eq!(stored(&f.contents(&recorded))[&b"a.txt"[..]], b"recorded\n");
 }

@@ -4,7 +4,11 @@
 mod against_head;
 mod fixture;
 mod hostile;
+mod hostile_git_files;
+mod hostile_packs;
+mod hostile_time;
 mod keeping;
+mod losses;
 mod random_trees;
 mod restoring;
 mod states;

@@ -1,10 +1,14 @@
-//! The thread that takes, reads and restores snapshots of work trees, one at a time, and nothing else.
+//! The threads that take, read and restore snapshots of work trees, and do nothing else.
 //!
-//! What a session waits for comes before what people asked for, and its time begins when its turn comes: a reboot ends many
-//! sessions at once.
+//! What a session waits for is taken at once, by threads of its own, several at a time. One thread does what people asked for.
 //!
-//! What it is told to do has been decided; what it did is told to whoever asked. A snapshot that nobody recorded, because
-//! the daemon ended in between, is complete, and is not listed.
+//! What they are told to do has been decided; what they did is told to whoever asked. A snapshot that nobody recorded, because
+//! the daemon ended in between, is complete, and is not listed; the next daemon removes it.
+//!
+//! Invariants
+//! - SK1  Of one agent one urgent work is done at a time, in order. So one whose work tree takes long holds nobody but itself.
+//! - SK2  What others asked for is done before the next request of the one whose turn it was, and nothing of it has more time
+//!   than the core gives it.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -13,6 +17,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use perennial_core::id::AgentId;
+use perennial_core::keeping::ASKED_WITHIN;
 use perennial_core::snapshot::{MOST_LISTED, SnapshotFiles};
 use perennial_core::time::Time;
 use perennial_core::work::GitFindings;
@@ -30,12 +35,38 @@ use crate::daemon::driving::driver::Closing;
 
 type Work = Box<dyn FnOnce() + Send>;
 
-/// What waits for the thread.
+/// So many snapshots that sessions wait for are taken at a time.
+const MOST_URGENT: usize = 8;
+
+/// What waits for the threads, each with whose it is: an agent, or the repository of its snapshots.
 #[derive(Default)]
 struct Waiting {
     /// What a session may wait for.
-    urgent: VecDeque<Work>,
-    others: VecDeque<Work>,
+    urgent: VecDeque<(AgentId, Work)>,
+    /// Threads that carry that out, and for whom.
+    busy: Vec<AgentId>,
+    threads: usize,
+    others: VecDeque<(String, Work)>,
+    /// Whose turn it was last.
+    last: String,
+}
+
+impl Waiting {
+    /// SK1
+    fn next_urgent(&mut self) -> Option<(AgentId, Work)> {
+        let at = self.urgent.iter().position(|(agent, _)| !self.busy.contains(agent))?;
+        let (agent, work) = self.urgent.remove(at)?;
+        self.busy.push(agent);
+        Some((agent, work))
+    }
+
+    /// SK2
+    fn next_other(&mut self) -> Option<Work> {
+        let at = self.others.iter().position(|(whose, _)| *whose != self.last).unwrap_or(0);
+        let (whose, work) = self.others.remove(at)?;
+        self.last = whose;
+        Some(work)
+    }
 }
 
 #[derive(Clone, Default)]
@@ -46,10 +77,41 @@ impl Line {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn next(&self) -> Option<Work> {
-        let mut waiting = self.waiting();
-        waiting.urgent.pop_front().or_else(|| waiting.others.pop_front())
+    /// Carries out what is urgent, until there is nothing more that it may begin with.
+    fn serve(&self) {
+        loop {
+            let mut waiting = self.waiting();
+            let Some((agent, work)) = waiting.next_urgent() else {
+                waiting.threads -= 1;
+                return;
+            };
+            drop(waiting);
+            carry_out(work);
+            self.waiting().busy.retain(|busy| *busy != agent);
+        }
     }
+
+    fn send_urgent(&self, agent: AgentId, work: Work) -> Result<(), Closing> {
+        let mut waiting = self.waiting();
+        waiting.urgent.push_back((agent, work));
+        if waiting.threads >= MOST_URGENT {
+            return Ok(());
+        }
+        waiting.threads += 1;
+        drop(waiting);
+        let line = self.clone();
+        let begun = thread().spawn(move || line.serve());
+        let Err(error) = begun else { return Ok(()) };
+        tracing::warn!(%error, "a thread that takes snapshots can't be started");
+        let mut waiting = self.waiting();
+        waiting.threads -= 1;
+        // Those that run carry it out.
+        if waiting.threads > 0 { Ok(()) } else { Err(Closing) }
+    }
+}
+
+fn thread() -> std::thread::Builder {
+    std::thread::Builder::new().name("snapshots".to_owned())
 }
 
 impl std::fmt::Debug for Line {
@@ -59,13 +121,7 @@ impl std::fmt::Debug for Line {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Rank {
-    Urgent,
-    Other,
-}
-
-/// The way to the thread.
+/// The way to the threads.
 #[derive(Debug, Clone)]
 pub struct SnapshotKeeper {
     line: Line,
@@ -103,9 +159,11 @@ impl SnapshotKeeper {
         let line = Line::default();
         let waits = line.clone();
         let run = move || {
-            inbox.into_iter().filter_map(|()| waits.next()).for_each(carry_out);
+            // The line is free while work is carried out.
+            let next = || waits.waiting().next_other();
+            inbox.into_iter().filter_map(|()| next()).for_each(carry_out);
         };
-        std::thread::Builder::new().name("snapshots".to_owned()).spawn(run)?;
+        thread().spawn(run)?;
         let variable =
             |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
         let owners_ignore_file =
@@ -113,38 +171,35 @@ impl SnapshotKeeper {
         Ok(SnapshotKeeper { line, signs, snapshots, owners_ignore_file })
     }
 
-    fn send(&self, rank: Rank, work: Work) -> Result<(), Closing> {
-        let mut waiting = self.line.waiting();
-        match rank {
-            Rank::Urgent => waiting.urgent.push_back(work),
-            Rank::Other => waiting.others.push_back(work),
-        }
-        drop(waiting);
+    fn send(&self, whose: String, work: Work) -> Result<(), Closing> {
+        self.line.waiting().others.push_back((whose, work));
         self.signs.send(()).map_err(|_| Closing)
     }
 
-    /// Whether nothing waits for the thread.
+    /// Whether nothing waits for the threads, and no session for what they do.
     pub fn is_idle(&self) -> bool {
         let waiting = self.line.waiting();
-        waiting.urgent.is_empty() && waiting.others.is_empty()
+        waiting.urgent.is_empty() && waiting.busy.is_empty() && waiting.others.is_empty()
     }
 
-    /// Has something done by the thread.
+    /// Has something done for an agent, in its turn.
     pub fn order(
         &self,
+        agent: AgentId,
         work: impl FnOnce(&SnapshotKeeper) + Send + 'static,
     ) -> Result<(), Closing> {
         let keeper = self.clone();
-        self.send(Rank::Other, Box::new(move || work(&keeper)))
+        self.send(agent.to_string(), Box::new(move || work(&keeper)))
     }
 
     async fn run<T: Send + 'static>(
         &self,
+        whose: String,
         work: impl FnOnce(&SnapshotKeeper) -> Result<T, GitError> + Send + 'static,
     ) -> Result<Result<T, GitError>, Closing> {
         let (reply, answer) = oneshot::channel();
         let keeper = self.clone();
-        self.send(Rank::Other, Box::new(move || _ = reply.send(work(&keeper))))?;
+        self.send(whose, Box::new(move || _ = reply.send(work(&keeper))))?;
         answer.await.map_err(|_| Closing)
     }
 
@@ -164,8 +219,10 @@ impl SnapshotKeeper {
         now: Time,
     ) -> Result<Result<Taken, GitError>, Closing> {
         let holder = agent.to_string();
-        self.run(move |keeper| {
-            take(&TakeOrder { holder: Some(&holder), ..keeper.take_order(&directory, now) })
+        self.run(holder.clone(), move |keeper| {
+            let in_time = in_time(ASKED_WITHIN);
+            let order = keeper.take_order(&directory, now);
+            take(&TakeOrder { holder: Some(&holder), go_on: &in_time, ..order })
         })
         .await
     }
@@ -189,12 +246,16 @@ impl SnapshotKeeper {
             let order = TakeOrder { go_on: &is_in_time, holder: Some(&holder), ..order };
             tell(if is_in_time(0) { take(&order) } else { Err(GitError::Interrupted) });
         };
-        self.send(Rank::Urgent, Box::new(work))
+        self.line.send_urgent(agent, Box::new(work))
     }
 
-    /// Does something else that takes a while, in its turn.
-    pub fn aside(&self, work: impl FnOnce() + Send + 'static) -> Result<(), Closing> {
-        self.send(Rank::Urgent, Box::new(work))
+    /// Does something else for an agent that takes a while, in its turn.
+    pub fn aside(
+        &self,
+        agent: AgentId,
+        work: impl FnOnce() + Send + 'static,
+    ) -> Result<(), Closing> {
+        self.line.send_urgent(agent, Box::new(work))
     }
 
     /// Which repository this is; a name that is no name of ours has no snapshots.
@@ -211,7 +272,7 @@ impl SnapshotKeeper {
     }
 
     pub async fn contents(&self, stored: Stored) -> Result<Result<Contents, GitError>, Closing> {
-        self.run(move |keeper| keeper.open(&stored)).await
+        self.run(stored.store.clone(), move |keeper| keeper.open(&stored)).await
     }
 
     /// What a snapshot shows of its work tree against HEAD.
@@ -219,7 +280,7 @@ impl SnapshotKeeper {
         &self,
         stored: Stored,
     ) -> Result<Result<GitFindings, GitError>, Closing> {
-        self.run(move |keeper| {
+        self.run(stored.store.clone(), move |keeper| {
             let store = SnapshotStore::at(keeper.repository(&stored.store));
             let commit = ObjectId::parse(&stored.commit)
                 .ok_or_else(|| GitError::damaged(store.path(), "a snapshot's id is none"))?;
@@ -236,8 +297,10 @@ impl SnapshotKeeper {
         with_patch: bool,
         now: Time,
     ) -> Result<Result<Difference, GitError>, Closing> {
-        self.run(move |keeper| {
-            let (then, now) = (keeper.open(&stored)?, look(&keeper.take_order(&directory, now))?);
+        self.run(stored.store.clone(), move |keeper| {
+            let in_time = in_time(ASKED_WITHIN);
+            let order = TakeOrder { go_on: &in_time, ..keeper.take_order(&directory, now) };
+            let (then, now) = (keeper.open(&stored)?, look(&order)?);
             let changes = compare(&then.files(), &now.files());
             let patch = match with_patch {
                 true => Some(patch((&then, &now), &changes, PatchLimits::default())?),
@@ -256,7 +319,7 @@ impl SnapshotKeeper {
         with_index: WithIndex,
         now: Time,
     ) -> Result<Result<(), GitError>, Closing> {
-        self.run(move |keeper| {
+        self.run(stored.store.clone(), move |keeper| {
             let (target, present) = (keeper.open(&stored)?, keeper.open(&present)?);
             check_restore(&keeper.take_order(&directory, now), &target, &present, with_index)
         })
@@ -269,8 +332,15 @@ impl SnapshotKeeper {
         stored: Stored,
         directory: PathBuf,
     ) -> Result<Result<Restored, GitError>, Closing> {
-        self.run(move |keeper| restore_to(&directory, &keeper.open(&stored)?)).await
+        let whose = stored.store.clone();
+        self.run(whose, move |keeper| restore_to(&directory, &keeper.open(&stored)?)).await
     }
+}
+
+/// Whether there is time left, from now on.
+pub fn in_time(time: Duration) -> impl Fn(usize) -> bool + Sync {
+    let latest = monotonic::now() + time;
+    move |_| monotonic::now() < latest
 }
 
 pub fn why_word(left: &LeftOut) -> String {
@@ -300,5 +370,84 @@ pub fn recorded_files(taken: &Taken) -> SnapshotFiles {
             .map(|one| (one.path.chars().take(300).collect(), why_word(one)))
             .collect(),
         torn: count(taken.torn.len()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::Receiver;
+
+    use super::*;
+
+    const ADA: AgentId = AgentId(1);
+    const BOB: AgentId = AgentId(2);
+    /// For what happens at once.
+    const SOON: Duration = Duration::from_secs(20);
+
+    fn keeper() -> (tempfile::TempDir, SnapshotKeeper) {
+        let dir = tempfile::tempdir().unwrap();
+        let keeper = SnapshotKeeper::start(dir.path().join("snapshots")).unwrap();
+        (dir, keeper)
+    }
+
+    /// Work of ADA's that goes on until the sender is dropped.
+    fn stuck(keeper: &SnapshotKeeper) -> Sender<()> {
+        let (end, ended) = channel::<()>();
+        let (begin, begun) = channel();
+        let work = move || {
+            let _ = begin.send(());
+            let _ = ended.recv();
+        };
+        keeper.aside(ADA, work).unwrap();
+        begun.recv_timeout(SOON).unwrap();
+        end
+    }
+
+    fn told(keeper: &SnapshotKeeper, agent: AgentId, dir: &Path) -> Receiver<&'static str> {
+        let (tell, told) = channel();
+        let times = (Duration::from_secs(2), Duration::from_secs(2));
+        let tell = move |taken: Result<Taken, GitError>| {
+            let what = match taken {
+                Err(GitError::Interrupted) => "too late",
+                Err(GitError::NotARepository(_)) => "looked",
+                _ => "something else",
+            };
+            let _ = tell.send(what);
+        };
+        keeper.keep(agent, dir.to_owned(), Time(0), times, tell).unwrap();
+        told
+    }
+
+    /// SK1
+    #[test]
+    fn one_whose_work_takes_long_holds_nobody_but_itself() {
+        let (dir, keeper) = keeper();
+        let end = stuck(&keeper);
+        let own = told(&keeper, ADA, dir.path());
+        assert_eq!(told(&keeper, BOB, dir.path()).recv_timeout(SOON), Ok("looked"));
+        assert!(own.try_recv().is_err(), "in its order");
+        assert!(!keeper.is_idle());
+        drop(end);
+        assert_eq!(own.recv_timeout(SOON), Ok("looked"));
+        // The threads are counted as they come and go.
+        for _ in 0..MOST_URGENT * 3 {
+            assert_eq!(told(&keeper, BOB, dir.path()).recv_timeout(SOON), Ok("looked"));
+        }
+        assert!(keeper.line.waiting().threads <= MOST_URGENT);
+    }
+
+    /// SK2
+    #[test]
+    fn whoever_asks_again_and_again_waits_for_the_others() {
+        let (_dir, keeper) = keeper();
+        let ((end, ended), (tell, told)) = (channel::<()>(), channel());
+        keeper.order(ADA, move |_| _ = ended.recv()).unwrap();
+        for (agent, word) in [(ADA, "ada 1"), (ADA, "ada 2"), (BOB, "bob 1"), (BOB, "bob 2")] {
+            let tell = tell.clone();
+            keeper.order(agent, move |_| _ = tell.send(word)).unwrap();
+        }
+        drop((end, tell));
+        let order: Vec<&str> = told.into_iter().collect();
+        assert_eq!(order, ["bob 1", "ada 1", "bob 2", "ada 2"]);
     }
 }

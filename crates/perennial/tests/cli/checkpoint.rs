@@ -121,6 +121,31 @@ fn an_agent_says_where_it_stands_and_what_it_leaves_out_is_kept() {
     );
 }
 
+/// A checkpoint that is refused takes no snapshot: nobody would list or remove it.
+#[test]
+fn one_that_an_agent_has_no_allowance_for_leaves_no_snapshot() {
+    let sealed = Sealed::up();
+    let dir = repository(&sealed);
+    std::fs::write(dir.join(".gitignore"), "said\n").expect("written");
+    let script = "i=0
+        while [ $i -lt 60 ]; do
+            i=$((i+1)); echo \"$i\" > new.txt
+            \"$0\" checkpoint -m \"step $i\" > /dev/null 2> refusal || break
+        done
+        cat refusal > said; echo end >> said; read x";
+    agent(&sealed, "bob", &dir, script);
+    let said = written(&dir, &sealed, "said");
+    assert!(said.len() > 10, "it was refused: {said}");
+    let listed: Vec<Snapshot> = sealed.json(&["snapshot", "ls", "bob"]);
+    let store = PathBuf::from(&listed[0].repository);
+    let refs = git(&store, "for-each-ref --format=%(objectname)");
+    let (mut stored, mut known): (Vec<&str>, Vec<&str>) =
+        (refs.lines().collect(), listed.iter().map(|one| &*one.commit).collect());
+    stored.sort_unstable();
+    known.sort_unstable();
+    assert_eq!(stored, known);
+}
+
 #[test]
 fn a_person_takes_one_with_a_note_and_puts_no_words_into_the_agents_mouth() {
     let sealed = Sealed::up();

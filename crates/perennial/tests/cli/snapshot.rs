@@ -225,3 +225,60 @@ fn only_a_person_takes_reads_and_restores_snapshots() {
     let ran = finish(Who::Viewer.runs(fleet.sealed.command(["snapshot", "take", "other"])));
     assert_eq!(ran.code, 3, "{ran:?}");
 }
+
+/// What was copied comes back although the repository is gone; what was borrowed from it is named.
+#[test]
+fn without_its_repository_a_snapshot_gives_back_what_it_has() {
+    let project = Project::with_agent();
+    let sealed = &project.sealed;
+    sealed.ok(["snapshot", "take", "bob"]);
+    sealed.ok(["stop", "bob"]);
+    std::fs::remove_dir_all(project.dir.join(".git")).expect("removed");
+    let card = sealed.ok(["snapshot", "show", "bob", "1"]);
+    assert!(card.contains("lost         b.txt"), "{card}");
+    let to = project.dir.with_file_name("elsewhere");
+    let words = ["snapshot", "restore", "bob", "1", "--to", to.to_str().expect("text")];
+    let told = sealed.ok(words);
+    assert!(told.contains("has lost them:\n  b.txt\n"), "{told}");
+    assert_eq!(std::fs::read_to_string(to.join("src/a.txt")).expect("there"), "one\ntwo\n");
+    assert_eq!(std::fs::read_to_string(to.join("new.txt")).expect("there"), "new\n");
+    // In its place, in a new repository: what is lost stays as it is.
+    git(&project.dir, "init -q -b main .");
+    project.write("src/a.txt", "lost?\n");
+    project.write("b.txt", "of today\n");
+    let restored: SnapshotRestored = sealed.json(&["snapshot", "restore", "bob", "1"]);
+    assert_eq!((restored.missing_count, &*restored.missing), (1, &["b.txt".to_owned()][..]));
+    assert_eq!(
+        (project.read("src/a.txt"), project.read("b.txt")),
+        ("one\ntwo\n".into(), "of today\n".into())
+    );
+    let story = sealed.ok(["events", "--agent", "bob"]);
+    assert!(
+        story.contains("1 left as they were, because the project's repository has lost them"),
+        "{story}"
+    );
+}
+
+/// What a daemon took and was killed before it could record it.
+#[test]
+fn the_next_daemon_removes_snapshots_that_nobody_recorded() {
+    let project = Project::with_agent();
+    let sealed = &project.sealed;
+    let taken: SnapshotTaken = sealed.json(&["snapshot", "take", "bob"]);
+    let agent = sealed.show("bob").id;
+    sealed.kill_daemon();
+    project.write("new.txt", "never recorded\n");
+    let store = std::path::PathBuf::from(&taken.snapshot.repository);
+    let snapshots = store.parent().expect("a directory");
+    let order = perennial_engine::git::snapshot::TakeOrder {
+        holder: Some(&agent),
+        ..perennial_engine::git::snapshot::TakeOrder::new(&project.dir, snapshots, 0)
+    };
+    let lost = perennial_engine::git::snapshot::take(&order).expect("taken");
+    let refs = || git(&store, "for-each-ref --format=%(objectname)");
+    assert!(refs().contains(&lost.commit.to_string()), "{}", refs());
+    sealed.start_daemon();
+    sealed.until("it is gone", || refs().trim() == taken.snapshot.commit);
+    assert_eq!(project.snapshots().len(), 1);
+    sealed.ok(["snapshot", "show", "bob", "1"]);
+}

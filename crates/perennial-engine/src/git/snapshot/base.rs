@@ -50,12 +50,16 @@ pub fn reachable(
             continue;
         };
         ids.insert(tree);
-        for entry in entries {
+        for (at, entry) in entries.into_iter().enumerate() {
+            if at % 256 == 255 && !go_on() {
+                return Err(GitError::Interrupted);
+            }
             match entry.mode {
                 EntryMode::Directory => open.push(entry.id),
                 EntryMode::Repository => {}
                 EntryMode::File | EntryMode::Executable | EntryMode::Symlink => {
-                    if ids.contains(&entry.id) || objects.has(entry.id)? {
+                    // Of a pack that can't be searched we know nothing.
+                    if ids.contains(&entry.id) || objects.has(entry.id).unwrap_or(false) {
                         ids.insert(entry.id);
                     } else {
                         lacks = true;

@@ -2,6 +2,7 @@
 //!
 //! Invariants
 //! - CN1  The bytes of an object have been held against its id.
+//! - CN2  What the owner's repository has lost is listed as missing, and is not among the files. The rest is there.
 
 use std::collections::BTreeMap;
 
@@ -31,6 +32,8 @@ pub struct Unit {
     /// By path in this work tree. Other repositories are units of their own.
     pub files: BTreeMap<Vec<u8>, StoredFile>,
     pub state: StateFile,
+    /// Paths in this work tree whose content is lost; a directory ends in `/`, and the whole work tree is `/`.
+    pub missing: Vec<Vec<u8>>,
     pub index: Option<ObjectId>,
     pub shared_index: Option<ObjectId>,
 }
@@ -53,7 +56,32 @@ impl Contents {
         let bytes = objects.read_kind(commit, ObjectKind::Commit)?;
         let tree = tree_of_commit(&bytes)
             .ok_or_else(|| GitError::damaged(store.path(), "a snapshot has no tree"))?;
-        Contents::of_tree(vec![objects], Overlay::new(), tree)
+        let mut contents = Contents::of_tree(vec![objects], Overlay::new(), tree)?;
+        contents.set_missing_aside();
+        Ok(contents)
+    }
+
+    /// CN2. Where a base is there, so is what was borrowed.
+    fn set_missing_aside(&mut self) {
+        let stores = &self.stores;
+        let has = |id: ObjectId| stores.iter().any(|store| store.has(id).unwrap_or(false));
+        for unit in &mut self.units {
+            let base = unit.state.base.as_deref().and_then(ObjectId::parse);
+            if base.is_some_and(|base| !has(base)) {
+                let lost = unit.files.extract_if(.., |_, file| !has(file.id));
+                unit.missing.extend(lost.map(|(path, _)| path));
+                unit.missing.sort();
+            }
+        }
+    }
+
+    /// What is lost, by its path below the top, escaped.
+    pub fn missing(&self) -> Vec<String> {
+        let of_unit = |unit: &Unit| -> Vec<String> {
+            let full = unit.missing.iter().map(|path| [&*unit.prefix, path].concat());
+            full.map(|path| super::escape(&path)).collect()
+        };
+        self.units.iter().flat_map(of_unit).collect()
     }
 
     pub(super) fn of_tree(
@@ -106,9 +134,10 @@ impl Contents {
         let state = self.read(find("state").ok_or(GitError::Missing(tree))?)?;
         let state: StateFile =
             serde_json::from_slice(&state).map_err(|_| GitError::Missing(tree))?;
-        let mut files = BTreeMap::new();
+        let (mut files, mut missing) = (BTreeMap::new(), Vec::new());
         if let Some(work) = find("work") {
-            self.read_files(work, &mut Vec::new(), &state, &mut files, 0)?;
+            let found = (&mut files, &mut missing);
+            self.read_files(work, &mut Vec::new(), &state, found, 0)?;
         }
         let nested: Vec<(Vec<u8>, String)> = state
             .nested
@@ -117,7 +146,15 @@ impl Contents {
             .collect();
         let trees = find("nested").map(|id| self.entries(id)).transpose()?.unwrap_or_default();
         let (index, shared_index) = (find("index"), find("sharedindex"));
-        self.units.push(Unit { prefix: prefix.to_owned(), files, state, index, shared_index });
+        let prefix_of_unit = prefix.to_owned();
+        self.units.push(Unit {
+            prefix: prefix_of_unit,
+            files,
+            state,
+            missing,
+            index,
+            shared_index,
+        });
         for (path, name) in nested {
             let inner = trees.iter().find(|entry| entry.name == name.as_bytes());
             let inner = inner.ok_or(GitError::Missing(tree))?.id;
@@ -131,19 +168,23 @@ impl Contents {
         tree: ObjectId,
         path: &mut Vec<u8>,
         state: &StateFile,
-        files: &mut BTreeMap<Vec<u8>, StoredFile>,
+        (files, missing): (&mut BTreeMap<Vec<u8>, StoredFile>, &mut Vec<Vec<u8>>),
         depth: usize,
     ) -> Result<(), GitError> {
         if depth > MOST_DEPTH {
             return Err(GitError::Missing(tree));
         }
         let length = path.len();
-        for entry in self.entries(tree)? {
+        let Ok(entries) = self.entries(tree) else {
+            missing.push(if path.is_empty() { b"/".to_vec() } else { path.clone() });
+            return Ok(());
+        };
+        for entry in entries {
             path.extend_from_slice(&entry.name);
             match entry.mode {
                 EntryMode::Directory => {
                     path.push(b'/');
-                    self.read_files(entry.id, path, state, files, depth + 1)?;
+                    self.read_files(entry.id, path, state, (files, missing), depth + 1)?;
                 }
                 // A unit of its own.
                 EntryMode::Repository => {}

@@ -9,7 +9,9 @@
 use std::collections::{HashMap, HashSet};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use super::borrowing;
 use super::pack_writer::PackWriter;
 use super::path_text::unescape;
 use super::state_file::StateFile;
@@ -20,7 +22,10 @@ use crate::git::object::{EntryMode, ObjectId, ObjectKind, TreeEntry, decode_tree
 use crate::git::object_store::ObjectStore;
 use crate::git::pack_file::PackFile;
 use crate::git::repository::is_absent;
+use crate::host::monotonic;
 
+/// A snapshot that is being written is waited for so long; what can't be removed now is removed another time.
+const LOCKED_WITHIN: Duration = Duration::from_secs(60);
 /// With more packs than this, small ones are written again as one.
 const MOST_PACKS: usize = 40;
 /// So much is written again at a time; a snapshot that is wanted meanwhile has to wait for it.
@@ -29,7 +34,7 @@ const MOST_FOLDED: u64 = 64 << 20;
 const MOST_DEPTH: usize = 16;
 
 /// A base commit and the git directory whose ref keeps it.
-type Base = (PathBuf, ObjectId);
+pub type Base = (PathBuf, ObjectId);
 
 /// A pack of the store, by the path of its index.
 struct StoredPack {
@@ -44,14 +49,44 @@ pub fn drop_snapshots(
     holder: Option<&str>,
     commits: &[ObjectId],
 ) -> Result<u64, GitError> {
-    let _lock = store.lock()?;
+    drop_chosen(store, holder, || Ok(commits.to_vec()))
+}
+
+/// Drops snapshots of `holder` that nobody recorded, if they were taken, or found unchanged, before a moment: whoever had them
+/// taken has had time to record them since. Tells how many there were.
+pub fn drop_unrecorded(
+    store: &SnapshotStore,
+    holder: Option<&str>,
+    recorded: &HashSet<ObjectId>,
+    before_ns: i64,
+) -> Result<usize, GitError> {
+    let chosen = || -> Result<Vec<ObjectId>, GitError> {
+        let mut old = store.refs_before(holder, before_ns)?;
+        old.retain(|commit| !recorded.contains(commit));
+        Ok(old)
+    };
+    // A store in which there is nothing to do is not waited for.
+    let count = chosen()?.len();
+    if count > 0 {
+        drop_chosen(store, holder, chosen)?;
+    }
+    Ok(count)
+}
+
+fn drop_chosen(
+    store: &SnapshotStore,
+    holder: Option<&str>,
+    choose: impl FnOnce() -> Result<Vec<ObjectId>, GitError>,
+) -> Result<u64, GitError> {
+    let latest = monotonic::now() + LOCKED_WITHIN;
+    let _lock = store.lock(&|| monotonic::now() < latest)?;
     let packs = stored_packs(store)?;
     let own: HashSet<ObjectId> = packs.iter().flat_map(|pack| &pack.ids).copied().collect();
     let objects = store.objects()?;
     let mut released = HashSet::new();
-    for commit in commits {
-        bases(&objects, *commit, &mut released)?;
-        store.remove_ref(holder, *commit)?;
+    for commit in choose()? {
+        bases(&objects, commit, &mut released)?;
+        store.remove_ref(holder, commit)?;
     }
     let (mut kept, mut needed) = (HashSet::new(), HashSet::new());
     for other in store.commits()? {
@@ -70,6 +105,8 @@ pub fn drop_snapshots(
         base_ref::release(repository, *base)?;
         let _ = std::fs::remove_file(store.base(*base));
     }
+    let borrowed = kept.iter().map(|(repository, _)| &**repository).collect();
+    borrowing::forget_others(store, &borrowed)?;
     Ok(freed)
 }
 
@@ -146,7 +183,7 @@ fn entries(objects: &ObjectStore, tree: ObjectId) -> Result<HashMap<Vec<u8>, Tre
 }
 
 /// The base commits that a snapshot names; nothing of one that is gone.
-fn bases(
+pub fn bases(
     objects: &ObjectStore,
     commit: ObjectId,
     found: &mut HashSet<Base>,

@@ -14,10 +14,12 @@
 
 mod against_head;
 mod base;
+mod borrowing;
 mod contents;
 mod diff;
 mod drop;
 mod line_diff;
+mod modes;
 mod obstacles;
 mod pack_writer;
 mod path_text;
@@ -38,7 +40,7 @@ use serde::{Deserialize, Serialize};
 pub use against_head::against_head;
 pub use contents::{Contents, StoredFile, Unit};
 pub use diff::{Change, ChangeKind, PatchLimits, compare, patch};
-pub use drop::drop_snapshots;
+pub use drop::{drop_snapshots, drop_unrecorded};
 pub use path_text::escape;
 pub use restore::{Restored, Stopped, WithIndex, check_restore, restore, restore_to};
 pub use state_file::StateFile;

@@ -8,6 +8,7 @@
 //! - RS2  What is removed is judged by the restored ignore rules: a file that they ignore stays.
 //! - RS3  What the snapshot left out stays as it is. So do sparse paths, unless the index that expects them not to be
 //!   there is restored, too.
+//! - RS4  What the snapshot has lost (CN2) stays as it is and is listed; the rest is put back.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::os::unix::ffi::OsStrExt;
@@ -36,6 +37,8 @@ pub struct Restored {
     pub removed: usize,
     /// Work trees whose index was put back.
     pub indexes: usize,
+    /// What was not put back because its content is lost, escaped; a directory ends in `/`.
+    pub missing: Vec<String>,
 }
 
 /// A restore that did not come to its end.
@@ -84,8 +87,11 @@ pub fn restore(
         left: BTreeSet::new(),
     };
     doing.left = doing.changed().chain(doing.extras()).cloned().collect();
-    let mut restored = Restored::default();
-    match doing.all(order, present, locks, &mut restored) {
+    let mut restored = Restored { missing: target.missing(), ..Restored::default() };
+    let ended = doing.all(order, present, locks, &mut restored);
+    restored.missing.sort();
+    restored.missing.dedup();
+    match ended {
         Ok(()) => Ok(restored),
         Err(error) => {
             let left = doing.left.iter().map(|path| escape(path)).collect();
@@ -125,6 +131,13 @@ fn prepared(
     Ok((root, locks))
 }
 
+/// Whether a file was put back.
+enum Wrote {
+    Yes,
+    /// Its content is lost (RS4).
+    Missing,
+}
+
 /// A restore that goes on, and what it has not come to yet.
 struct Doing<'a> {
     root: &'a Directory,
@@ -158,29 +171,35 @@ impl<'a> Doing<'a> {
         let (root, target) = (self.root, self.target);
         clear(root, (self.wanted, self.there), &mut self.left, restored).at(&root.path)?;
         for path in self.changed() {
-            self.write(path)?;
+            match self.write(path)? {
+                Wrote::Yes => restored.written += 1,
+                Wrote::Missing => restored.missing.push(escape(path)),
+            }
             self.left.remove(path);
-            restored.written += 1;
         }
         for (repository, lock, at) in locks {
-            lock.put(&repository, target, &target.units[at])?;
+            restored.missing.extend(lock.put(&repository, target, &target.units[at])?);
             restored.indexes += 1;
         }
         self.remove_extras(order, restored)?;
         settle_directories(root, target, Some(present)).at(&root.path)
     }
 
-    fn write(&self, path: &Vec<u8>) -> Result<(), GitError> {
-        let (root, Some(file)) = (self.root, self.wanted.get(path)) else { return Ok(()) };
+    fn write(&self, path: &Vec<u8>) -> Result<Wrote, GitError> {
+        let (root, Some(file)) = (self.root, self.wanted.get(path)) else {
+            return Ok(Wrote::Yes);
+        };
         let shown = root.path.join(Path::new(std::ffi::OsStr::from_bytes(path)));
         let same_content = self.there.get(path).is_some_and(|old| {
             old.id == file.id
                 && (old.mode == EntryMode::Symlink) == (file.mode == EntryMode::Symlink)
         });
-        match same_content {
-            true => root.set_mode(path, file.permissions).at(&shown),
-            false => root.write(path, *file, &self.target.read(file.id)?).at(&shown),
+        match (same_content, self.target.read(file.id)) {
+            (true, _) => root.set_mode(path, file.permissions).at(&shown)?,
+            (false, Ok(bytes)) => root.write(path, *file, &bytes).at(&shown)?,
+            (false, Err(_)) => return Ok(Wrote::Missing),
         }
+        Ok(Wrote::Yes)
     }
 
     /// RS2 and RS3.
@@ -197,6 +216,7 @@ impl<'a> Doing<'a> {
         let now = look(order)?.files();
         for path in self.extras() {
             let is_left_out = left_out.contains(&**path)
+                || left_out.contains(&b""[..])
                 || (0..path.len()).any(|at| path[at] == b'/' && left_out.contains(&path[..at]));
             if now.contains_key(path) && !is_left_out && !sparse.contains(path) {
                 let shown = root.path.join(Path::new(std::ffi::OsStr::from_bytes(path)));
@@ -222,10 +242,14 @@ pub fn restore_to(directory: &Path, target: &Contents) -> Result<Restored, GitEr
     }
     let path = std::fs::canonicalize(directory).at(directory)?;
     let root = Directory::open(&path).at(&path)?;
-    let mut restored = Restored::default();
+    let mut restored = Restored { missing: target.missing(), ..Restored::default() };
     for (path, file) in target.files() {
         let shown = root.path.join(Path::new(std::ffi::OsStr::from_bytes(&path)));
-        root.write(&path, file, &target.read(file.id)?).at(&shown)?;
+        let Ok(bytes) = target.read(file.id) else {
+            restored.missing.push(escape(&path));
+            continue;
+        };
+        root.write(&path, file, &bytes).at(&shown)?;
         restored.written += 1;
     }
     settle_directories(&root, target, None).at(&root.path)?;
@@ -287,10 +311,17 @@ fn full(prefix: &[u8], escaped: &str) -> Option<Vec<u8>> {
     Some([prefix, &unescape(escaped)?].concat())
 }
 
+/// What the snapshot does not have, for whichever reason.
 fn left_out(target: &Contents) -> HashSet<Vec<u8>> {
     let units = target.units.iter();
     let paths = units.flat_map(|unit| {
-        unit.state.left_out.iter().filter_map(|left| full(&unit.prefix, &left.path))
+        let left = unit.state.left_out.iter().filter_map(|left| full(&unit.prefix, &left.path));
+        // All of a nested work tree is its prefix and a `/`.
+        let lost = unit.missing.iter().map(|path| match &**path {
+            b"/" => unit.prefix.clone(),
+            path => [&*unit.prefix, path].concat(),
+        });
+        left.chain(lost)
     });
     paths.map(|path| path.strip_suffix(b"/").map(<[u8]>::to_vec).unwrap_or(path)).collect()
 }

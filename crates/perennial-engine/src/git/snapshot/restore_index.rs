@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, Timespec, Timestamps};
 
 use super::contents::{Contents, Unit};
+use super::path_text::escape;
 use crate::git::error::{At, GitError};
 use crate::git::index::Index;
 use crate::git::object::{EntryMode, ObjectKind};
@@ -42,14 +43,15 @@ impl IndexLock {
         .inspect_err(|_| _ = std::fs::remove_file(repository.git_dir.join("perennial-index.lock")))
     }
 
-    /// Writes the index of a snapshot, and the staged objects that the repository has lost meanwhile.
+    /// Writes the index of a snapshot, and the staged objects that the repository has lost meanwhile. Tells which files'
+    /// staged content is lost everywhere.
     pub fn put(
         mut self,
         repository: &Repository,
         contents: &Contents,
         unit: &Unit,
-    ) -> Result<(), GitError> {
-        let Some(id) = unit.index else { return Ok(()) };
+    ) -> Result<Vec<String>, GitError> {
+        let Some(id) = unit.index else { return Ok(Vec::new()) };
         let bytes = contents.read(id)?;
         let shared = unit.shared_index.map(|id| contents.read(id)).transpose()?;
         let index = Index::parse(&self.path, &bytes, |_| {
@@ -57,7 +59,7 @@ impl IndexLock {
                 .clone()
                 .ok_or_else(|| GitError::damaged(&self.path, "its shared part is missing"))
         })?;
-        restore_objects(repository, contents, &index, unit)?;
+        let lost = restore_objects(repository, contents, &index, unit)?;
         if let (Some(name), Some(bytes)) = (&index.shared, &shared) {
             write_shared(&repository.git_dir.join(name), bytes)?;
         }
@@ -69,7 +71,7 @@ impl IndexLock {
         let place = repository.index_path();
         std::fs::rename(&self.path, &place).at(&place)?;
         self.is_done = true;
-        Ok(())
+        Ok(lost)
     }
 }
 
@@ -93,7 +95,8 @@ fn restore_objects(
     contents: &Contents,
     index: &Index,
     unit: &Unit,
-) -> Result<(), GitError> {
+) -> Result<Vec<String>, GitError> {
+    let mut lost = Vec::new();
     let objects = repository.objects_dir();
     let owners = ObjectStore::open(&objects)?;
     for entry in &index.entries {
@@ -103,10 +106,13 @@ fn restore_objects(
         };
         let was_missing = || unit.state.staged_missing.contains(&entry.id.to_string());
         if is_blob && !entry.intent_to_add && !owners.has(entry.id)? && !was_missing() {
-            write_loose(&objects, ObjectKind::Blob, &contents.read(entry.id)?)?;
+            match contents.read(entry.id) {
+                Ok(bytes) => _ = write_loose(&objects, ObjectKind::Blob, &bytes)?,
+                Err(_) => lost.push(escape(&[&*unit.prefix, &entry.path].concat())),
+            }
         }
     }
-    Ok(())
+    Ok(lost)
 }
 
 fn write_shared(path: &Path, bytes: &[u8]) -> Result<(), GitError> {

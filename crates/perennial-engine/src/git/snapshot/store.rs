@@ -10,6 +10,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rustix::fs::{FlockOperation, Timespec, Timestamps};
 
@@ -24,8 +25,8 @@ use crate::git::repository::{Repository, is_absent, read_optional};
 /// Of the names of stores and caches: enough hexadecimal digits to tell paths apart.
 const DIGITS: usize = 12;
 
-/// Of the files that list other repositories and the ends of history.
-const MOST_LIST: u64 = 1 << 20;
+/// A lock that somebody has is tried again after this.
+const LOOK_AGAIN: Duration = Duration::from_millis(5);
 
 const CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n[gc]\n\tauto = 0\n\
                       [receive]\n\tdenyUpdates = true\n";
@@ -75,8 +76,8 @@ impl SnapshotStore {
         self.path.join("bases").join(commit.to_string())
     }
 
-    /// Makes the repository, if there is none, and waits until nobody else writes to it.
-    pub fn lock(&self) -> Result<StoreLock, GitError> {
+    /// Makes the repository, if there is none, and waits until nobody else writes to it, or until `go_on` says no.
+    pub fn lock(&self, go_on: &dyn Fn() -> bool) -> Result<StoreLock, GitError> {
         let mut builder = std::fs::DirBuilder::new();
         builder.recursive(true).mode(0o700);
         for part in
@@ -87,7 +88,16 @@ impl SnapshotStore {
         }
         let path = self.path.join("writing.lock");
         let file = std::fs::File::options().create(true).append(true).open(&path).at(&path)?;
-        rustix::fs::flock(&file, FlockOperation::LockExclusive).at(&path)?;
+        while let Err(error) = rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            if error != rustix::io::Errno::WOULDBLOCK {
+                return Err(error).at(&path);
+            }
+            // Whoever has it may be stuck, and must not hold others with it.
+            if !go_on() {
+                return Err(GitError::Interrupted);
+            }
+            std::thread::park_timeout(LOOK_AGAIN);
+        }
         for (name, text) in [("config", CONFIG), ("HEAD", "ref: refs/heads/none\n")] {
             let path = self.path.join(name);
             if !path.exists() {
@@ -108,38 +118,6 @@ impl SnapshotStore {
             }
         }
         Ok(())
-    }
-
-    /// Borrows the objects of another repository from now on. `false` if its path can't be written in the list.
-    pub fn borrow(&self, repository: &Repository) -> Result<bool, GitError> {
-        let objects = repository.objects_dir();
-        let line = objects.as_os_str().as_bytes();
-        if line.contains(&b'\n') || line.starts_with(b"\"") {
-            return Ok(false);
-        }
-        self.list("objects/info/alternates", [line])?;
-        // Where the owner's history ends, ours does too.
-        let shallow = read_optional(&repository.common_dir.join("shallow"), MOST_LIST)?;
-        self.list("shallow", shallow.unwrap_or_default().split(|byte| *byte == b'\n'))?;
-        Ok(true)
-    }
-
-    /// Adds lines to a file of ours that lists some.
-    fn list<'a>(
-        &self,
-        name: &str,
-        lines: impl IntoIterator<Item = &'a [u8]>,
-    ) -> Result<(), GitError> {
-        let path = self.path.join(name);
-        let before = read_optional(&path, MOST_LIST)?.unwrap_or_default();
-        let mut listed = before.clone();
-        for line in lines.into_iter().filter(|line| !line.is_empty()) {
-            if !before.split(|byte| *byte == b'\n').any(|one| one == line) {
-                listed.extend_from_slice(line);
-                listed.push(b'\n');
-            }
-        }
-        if listed == before { Ok(()) } else { write_durably(&path, &listed) }
     }
 
     /// What the packs of this repository hold.
@@ -186,6 +164,29 @@ impl SnapshotStore {
             sync_directory(&self.refs(None))?;
         }
         write_durably(&refs.join(commit.to_string()), format!("{commit}\n").as_bytes())
+    }
+
+    /// Says that a snapshot was found to be the present again.
+    pub fn renew_ref(&self, holder: Option<&str>, commit: ObjectId) -> Result<(), GitError> {
+        let path = self.refs(holder).join(commit.to_string());
+        let file = std::fs::File::options().append(true).open(&path).at(&path)?;
+        touch(&file).at(&path)?;
+        Ok(())
+    }
+
+    /// The snapshots of a holder that were taken, or found to be the present, before a moment.
+    pub fn refs_before(
+        &self,
+        holder: Option<&str>,
+        before_ns: i64,
+    ) -> Result<Vec<ObjectId>, GitError> {
+        let refs = self.refs(holder);
+        let is_old = |id: &ObjectId| {
+            let stat = rustix::fs::stat(refs.join(id.to_string()));
+            stat.is_ok_and(|stat| FileStat::from(stat).modified_ns < before_ns)
+        };
+        let ids = list(&refs)?.into_iter().filter_map(|name| ObjectId::parse(&name));
+        Ok(ids.filter(is_old).collect())
     }
 
     pub fn remove_ref(&self, holder: Option<&str>, commit: ObjectId) -> Result<(), GitError> {
@@ -258,7 +259,7 @@ fn short(bytes: &[u8]) -> String {
     hash(ObjectKind::Blob, bytes).to_string()[..DIGITS].to_owned()
 }
 
-fn write_durably(path: &Path, bytes: &[u8]) -> Result<(), GitError> {
+pub fn write_durably(path: &Path, bytes: &[u8]) -> Result<(), GitError> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".new");
     let temporary = path.with_file_name(name);

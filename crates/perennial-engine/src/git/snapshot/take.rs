@@ -93,6 +93,8 @@ pub(super) struct Taking<'a> {
     pub nested: usize,
     pub left_out: Vec<LeftOut>,
     pub torn: Vec<String>,
+    /// The repositories that it borrows from.
+    pub borrowed: HashSet<PathBuf>,
     /// Refs that were written for it: git directory and commit.
     pub new_refs: Vec<(PathBuf, ObjectId)>,
 }
@@ -116,6 +118,7 @@ impl<'a> Taking<'a> {
             nested: 0,
             left_out: Vec::new(),
             torn: Vec::new(),
+            borrowed: HashSet::new(),
             new_refs: Vec::new(),
         })
     }
@@ -148,10 +151,15 @@ impl<'a> Taking<'a> {
 
     pub fn see_file(&mut self) -> Result<(), GitError> {
         self.files += 1;
-        if self.files.is_multiple_of(256) && !(self.order.go_on)(self.files) {
-            return Err(GitError::Interrupted);
+        if self.files.is_multiple_of(256) { self.go_on() } else { Ok(()) }
+    }
+
+    /// Asked before each file or object that is read: it may be a large one.
+    pub fn go_on(&self) -> Result<(), GitError> {
+        match (self.order.go_on)(self.files) {
+            true => Ok(()),
+            false => Err(GitError::Interrupted),
         }
-        Ok(())
     }
 }
 
@@ -159,12 +167,12 @@ impl<'a> Taking<'a> {
 pub fn take(order: &TakeOrder<'_>) -> Result<Taken, GitError> {
     let repository = repository::find(order.directory)?;
     let store = SnapshotStore::of(order.snapshots, &repository);
-    let lock = store.lock()?;
+    let lock = store.lock(&|| (order.go_on)(0))?;
     let cache_path = store.cache(&repository.work_tree);
     let cache = StatCache::load(&cache_path);
     let pack = PackWriter::new(store.packs(), order.most_new_bytes);
     let mut taking = Taking::begin(order, (&store, &lock), &cache, pack)?;
-    let unit = match taking.unit(&repository.work_tree, b"", Some(&repository), 0) {
+    let unit = match taking.unit(&repository.work_tree, b"", Ok(&repository), 0) {
         Ok(unit) => unit,
         Err(error) => return Err(taking.give_up(error)),
     };
@@ -176,8 +184,9 @@ pub fn take(order: &TakeOrder<'_>) -> Result<Taken, GitError> {
     let (commit, objects, bytes) = match same {
         Some(last) => {
             pack.discard();
-            if !store.holds(order.holder, last.commit) {
-                store.add_ref(order.holder, last.commit)?;
+            match store.holds(order.holder, last.commit) {
+                true => store.renew_ref(order.holder, last.commit)?,
+                false => store.add_ref(order.holder, last.commit)?,
             }
             (last.commit, 0, 0)
         }
@@ -218,11 +227,11 @@ pub fn take(order: &TakeOrder<'_>) -> Result<Taken, GitError> {
 pub fn fill_cache(order: &TakeOrder<'_>) -> Result<(), GitError> {
     let repository = repository::find(order.directory)?;
     let store = SnapshotStore::of(order.snapshots, &repository);
-    let lock = store.lock()?;
+    let lock = store.lock(&|| (order.go_on)(0))?;
     let cache_path = store.cache(&repository.work_tree);
     let cache = StatCache::load(&cache_path);
     let mut taking = Taking::begin(order, (&store, &lock), &cache, PackWriter::fill())?;
-    let ended = taking.unit(&repository.work_tree, b"", Some(&repository), 0).map(|_| ());
+    let ended = taking.unit(&repository.work_tree, b"", Ok(&repository), 0).map(|_| ());
     let is_more = ended.is_ok() || taking.cache.len() > taking.cached.len();
     let none = ObjectId([0; 20]);
     let last = cache.last().unwrap_or(Last { commit: none, tree: none, base: None });
@@ -236,10 +245,10 @@ pub fn fill_cache(order: &TakeOrder<'_>) -> Result<(), GitError> {
 pub fn look(order: &TakeOrder<'_>) -> Result<Contents, GitError> {
     let repository = repository::find(order.directory)?;
     let store = SnapshotStore::of(order.snapshots, &repository);
-    let lock = store.lock()?;
+    let lock = store.lock(&|| (order.go_on)(0))?;
     let cache = StatCache::load(&store.cache(&repository.work_tree));
     let mut taking = Taking::begin(order, (&store, &lock), &cache, PackWriter::look())?;
-    let unit = taking.unit(&repository.work_tree, b"", Some(&repository), 0)?;
+    let unit = taking.unit(&repository.work_tree, b"", Ok(&repository), 0)?;
     let overlay = taking.pack.into_overlay();
     drop(lock);
     // The base's objects may not be borrowed yet.

@@ -3,7 +3,9 @@
 //! Invariants
 //! - UN1  The ref on the base commit is written before anything relies on it. Where it can't be written, nothing
 //!   relies on that commit, and everything is copied.
-//! - UN2  A nested repository that can't be read as one is taken as plain files, and that is said.
+//! - UN2  A nested repository that can't be read as one is taken as plain files, and its `.git` is listed as left out.
+//! - UN3  Refs that can't be read mean that nothing is borrowed, and they are listed as left out. An index that can't be
+//!   read means no snapshot of the top: which ignored files are tracked is not known then.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::os::fd::OwnedFd;
@@ -17,7 +19,7 @@ use super::read_file::{self, FileRead};
 use super::state_file::StateFile;
 use super::take::Taking;
 use super::walk::{self, WalkOrder, Walked, WalkedFile};
-use super::{LeftOut, Why, base};
+use super::{LeftOut, Why, base, borrowing, modes};
 use crate::git::base_ref;
 use crate::git::error::{At, GitError};
 use crate::git::ignore::{Patterns, Rules};
@@ -46,7 +48,21 @@ struct GitSide {
     index: Index,
     index_bytes: Option<Vec<u8>>,
     shared_bytes: Option<Vec<u8>>,
+    /// Files of git's own that can't be read.
+    left_out: Vec<LeftOut>,
     state: StateFile,
+}
+
+impl GitSide {
+    /// Of a nested repository that can't be read as one (UN2).
+    fn plain(because: &GitError) -> GitSide {
+        let plain_because = Some(escape(because.to_string().as_bytes()));
+        GitSide {
+            left_out: vec![LeftOut { path: ".git".to_owned(), why: Why::Unreadable }],
+            state: StateFile { plain_because, ..StateFile::default() },
+            ..GitSide::default()
+        }
+    }
 }
 
 impl Taking<'_> {
@@ -55,18 +71,18 @@ impl Taking<'_> {
         &mut self,
         root: &Path,
         prefix: &[u8],
-        repository: Option<&Repository>,
+        repository: Result<&Repository, &GitError>,
         depth: usize,
     ) -> Result<UnitTaken, GitError> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let fd = rustix::fs::open(root, flags, Mode::empty()).at(root)?;
         let mut git = match repository {
-            Some(repository) => self.git_side(repository)?,
-            None => GitSide::default(),
+            Ok(repository) => self.git_side_or_none(repository, depth)?,
+            Err(because) => GitSide::plain(because),
         };
-        let walked = self.walked(&fd, repository, &git)?;
+        let walked = self.walked(&fd, repository.ok(), &git)?;
         let mut entries = self.files(&fd, prefix, &walked, &mut git)?;
-        describe_modes(&mut git.state, &walked);
+        modes::describe(&mut git.state, &walked);
         let nested = self.nested(root, prefix, &walked, &mut git, &mut entries, depth)?;
 
         let mut tree = Vec::new();
@@ -96,8 +112,51 @@ impl Taking<'_> {
         Ok(UnitTaken { tree, base: git.base })
     }
 
+    /// UN2
+    fn git_side_or_none(
+        &mut self,
+        repository: &Repository,
+        depth: usize,
+    ) -> Result<GitSide, GitError> {
+        let refs = self.new_refs.len();
+        match self.git_side(repository) {
+            Err(error) if depth > 0 && self.is_theirs(&error) => {
+                // Nothing builds on what was kept for it.
+                for (common_dir, commit) in self.new_refs.split_off(refs) {
+                    base_ref::release(&common_dir, commit)?;
+                }
+                Ok(GitSide::plain(&error))
+            }
+            read => read,
+        }
+    }
+
+    /// Whether it is a fault of the work tree, and not of our store or of the time.
+    fn is_theirs(&self, error: &GitError) -> bool {
+        match error {
+            GitError::Damaged { path, .. } | GitError::Io { path, .. } => {
+                !path.starts_with(self.store.path())
+            }
+            GitError::NotARepository(_) | GitError::Unsupported(_) | GitError::Missing(_) => true,
+            GitError::TooManyFiles(_)
+            | GitError::TooManyPatterns(_)
+            | GitError::TooManyBytes(_)
+            | GitError::Locked(_)
+            | GitError::InTheWay(_)
+            | GitError::Replaced(_)
+            | GitError::NotEmpty(_)
+            | GitError::Interrupted
+            | GitError::NoIndex(_) => false,
+        }
+    }
+
     fn git_side(&mut self, repository: &Repository) -> Result<GitSide, GitError> {
-        let head = repository.head()?;
+        // UN3
+        let (head, mut left_out) = (repository.head(), Vec::new());
+        if head.is_err() {
+            left_out.push(LeftOut { path: ".git/HEAD".to_owned(), why: Why::Unreadable });
+        }
+        let head = head.unwrap_or_default();
         let objects = ObjectStore::open(&repository.objects_dir())?;
         let (mut base, mut reachable) = (None, HashSet::new());
         if let Some(commit) = head.commit {
@@ -114,7 +173,8 @@ impl Taking<'_> {
                     }
                     let go_on = || (self.order.go_on)(self.files);
                     let found = base::reachable(&objects, commit, (kept, &cache), &go_on)?;
-                    let is_borrowed = self.pack.is_look() || self.store.borrow(repository)?;
+                    let is_borrowed = self.pack.is_look()
+                        || borrowing::borrow(self.store, repository, &mut self.borrowed)?;
                     if let Some(ids) = found.filter(|_| is_borrowed) {
                         (base, reachable) = (Some(commit), ids);
                     } else if kept == base_ref::Kept::Now {
@@ -142,7 +202,7 @@ impl Taking<'_> {
         let modified = index_bytes.as_ref().and_then(|_| rustix::fs::stat(&path).ok());
         let state = StateFile {
             repository: Some(escape(repository.common_dir.as_os_str().as_bytes())),
-            head: Some(escape(head.text.as_bytes())),
+            head: Some(escape(head.text.as_bytes())).filter(|text| !text.is_empty()),
             head_commit: head.commit.map(|id| id.to_string()),
             base: base.map(|id| id.to_string()),
             operation: repository.operation().map(str::to_owned),
@@ -151,7 +211,7 @@ impl Taking<'_> {
             ..StateFile::default()
         };
         let objects = Some(objects);
-        Ok(GitSide { objects, base, reachable, index, index_bytes, shared_bytes, state })
+        Ok(GitSide { objects, base, reachable, index, index_bytes, shared_bytes, left_out, state })
     }
 
     fn walked(
@@ -192,6 +252,7 @@ impl Taking<'_> {
     ) -> Result<Vec<(Vec<u8>, EntryMode, ObjectId)>, GitError> {
         let mut entries = Vec::with_capacity(walked.files.len());
         let mut left_out = walked.left_out.clone();
+        left_out.append(&mut git.left_out);
         for file in &walked.files {
             self.see_file()?;
             let full = [prefix, &file.path].concat();
@@ -228,6 +289,7 @@ impl Taking<'_> {
         git: &mut GitSide,
     ) -> Result<Result<(walk::FileStat, ObjectId), Option<Why>>, GitError> {
         self.read += 1;
+        self.go_on()?;
         let (bytes, stat) = match read_file::read(root, file, self.order.most_file_bytes) {
             FileRead::Whole(bytes, stat) => (bytes, stat),
             FileRead::Torn(bytes, stat) => {
@@ -255,10 +317,13 @@ impl Taking<'_> {
     ) -> Result<Vec<TreeEntry>, GitError> {
         let mut trees = Vec::new();
         for path in &walked.nested {
-            if depth >= MOST_NESTED_DEPTH || self.nested >= MOST_NESTED {
-                let left = LeftOut { path: escape(path), why: Why::TooDeep };
-                self.left_out.push(LeftOut { path: escape(prefix) + &left.path, why: left.why });
+            let mut leave_out = |taking: &mut Self, why| {
+                let left = LeftOut { path: escape(path), why };
+                taking.left_out.push(LeftOut { path: escape(prefix) + &left.path, why });
                 git.state.left_out.push(left);
+            };
+            if depth >= MOST_NESTED_DEPTH || self.nested >= MOST_NESTED {
+                leave_out(self, Why::TooDeep);
                 continue;
             }
             self.nested += 1;
@@ -269,14 +334,10 @@ impl Taking<'_> {
             }
             let below = [prefix, path, b"/"].concat();
             let opened = repository::open(&at);
-            let taken = match &opened {
-                Ok(repository) => self.unit(&at, &below, Some(repository), depth + 1),
-                Err(_) => self.unit(&at, &below, None, depth + 1),
-            };
-            let taken = match taken {
-                // UN2: an index or a HEAD that can't be read.
-                Err(GitError::Damaged { .. } | GitError::Unsupported(_)) if opened.is_ok() => {
-                    self.unit(&at, &below, None, depth + 1)?
+            let taken = match self.unit(&at, &below, opened.as_ref(), depth + 1) {
+                Err(error) if self.is_theirs(&error) => {
+                    leave_out(self, Why::Unreadable);
+                    continue;
                 }
                 taken => taken?,
             };
@@ -375,6 +436,7 @@ impl Taking<'_> {
         if self.needs_no_copy(id, base) {
             return Ok(true);
         }
+        self.go_on()?;
         let Ok((kind, bytes)) = objects.read(id) else { return Ok(false) };
         if kind == ObjectKind::Tree && depth < 200 {
             for entry in decode_tree(&bytes).unwrap_or_default() {
@@ -411,35 +473,4 @@ fn directory(name: &str, id: ObjectId) -> TreeEntry {
 
 fn file(name: &str, id: ObjectId) -> TreeEntry {
     TreeEntry { mode: EntryMode::File, name: name.into(), id }
-}
-
-/// The modes that most have, and the others by path; a tree's entry only knows whether a file can be executed.
-fn describe_modes(state: &mut StateFile, walked: &Walked) {
-    let files = walked.files.iter().filter(|file| !file.is_link);
-    let (mut plain, mut executable) = (Vec::new(), Vec::new());
-    for file in files {
-        let list = if file.stat.mode & 0o100 == 0 { &mut plain } else { &mut executable };
-        list.push((&*file.path, file.stat.mode & 0o7777));
-    }
-    let directories: Vec<_> =
-        walked.directories.iter().map(|found| (&*found.path, found.mode & 0o7777)).collect();
-    for (list, usual, into) in [
-        (&plain, 0o644, &mut state.file_mode),
-        (&executable, 0o755, &mut state.executable_mode),
-        (&directories, 0o755, &mut state.directory_mode),
-    ] {
-        let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
-        for (_, mode) in list {
-            *counts.entry(*mode).or_default() += 1;
-        }
-        let most =
-            counts.into_iter().max_by_key(|(_, count)| *count).map_or(usual, |(mode, _)| mode);
-        *into = format!("{most:o}");
-        for (path, mode) in list.iter().filter(|(_, mode)| *mode != most) {
-            state.modes.insert(escape(path), format!("{mode:o}"));
-        }
-    }
-    let bare = walked.directories.iter().filter(|found| found.is_bare);
-    state.empty_directories = bare.map(|found| escape(&found.path)).collect();
-    state.empty_directories.sort();
 }

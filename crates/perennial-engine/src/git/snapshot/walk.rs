@@ -4,6 +4,7 @@
 //! - WK1  Every directory is opened below the top, through no link: what is found is in the tree.
 //! - WK2  What belongs to the tree and is not taken is listed, with why. Only ignored paths are passed over in silence.
 //! - WK3  Another repository is never walked into: it is reported, and has a snapshot of its own.
+//! - WK4  A walk that is to end does so within milliseconds, whatever is in the tree.
 
 use std::collections::HashSet;
 use std::io::Read;
@@ -11,8 +12,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::panic::resume_unwind;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
@@ -30,6 +30,10 @@ use crate::git::object::{EntryMode, ObjectId};
 const MOST_DEPTH: usize = 200;
 const MOST_FILES: usize = 2_000_000;
 const MOST_IGNORE_FILE: u64 = 8 << 20;
+/// Of the patterns that hold in one directory. Nobody writes so many, and they are in memory.
+const MOST_PATTERNS: usize = 200_000;
+/// After so many entries of a directory somebody is asked whether to go on.
+const ENTRIES: usize = 64;
 
 /// What the kernel says about a file; if all of it is the same, so is the content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,6 +83,12 @@ pub struct Walked {
     pub left_out: Vec<LeftOut>,
 }
 
+impl Walked {
+    fn count(&self) -> usize {
+        self.files.len() + self.directories.len() + self.nested.len() + self.left_out.len()
+    }
+}
+
 /// What a walk asks of others.
 pub struct WalkOrder<'a> {
     pub index: &'a Index,
@@ -87,7 +97,7 @@ pub struct WalkOrder<'a> {
     pub most_file_bytes: u64,
     /// Reads the `.gitignore` of a sparse path, which is in the index only.
     pub sparse_blob: &'a (dyn Fn(ObjectId) -> Option<Vec<u8>> + Sync),
-    /// Asked for each directory; `false` ends the walk with `Interrupted`.
+    /// Asked again and again; `false` ends the walk with `Interrupted` (WK4).
     pub go_on: &'a (dyn Fn() -> bool + Sync),
 }
 
@@ -127,7 +137,25 @@ struct Walk<'a> {
     tracked: HashSet<&'a [u8]>,
     queue: Mutex<Queue>,
     more: Condvar,
-    is_ended: AtomicBool,
+    ended: OnceLock<Ended>,
+}
+
+/// Why a walk does not come to its end.
+#[derive(Debug, Clone, Copy)]
+enum Ended {
+    Interrupted,
+    TooManyFiles,
+    TooManyPatterns,
+}
+
+impl From<Ended> for GitError {
+    fn from(ended: Ended) -> GitError {
+        match ended {
+            Ended::Interrupted => GitError::Interrupted,
+            Ended::TooManyFiles => GitError::TooManyFiles(MOST_FILES),
+            Ended::TooManyPatterns => GitError::TooManyPatterns(MOST_PATTERNS),
+        }
+    }
 }
 
 /// From this many tracked files on, two threads walk: most of a walk is the kernel's time.
@@ -139,14 +167,7 @@ pub fn walk(root: &OwnedFd, order: &WalkOrder<'_>) -> Result<Walked, GitError> {
     let tracked = tracked.map(|entry| &*entry.path).collect();
     let top = Open { path: Vec::new(), rules: order.rules.clone(), taking: Taking::All, depth: 0 };
     let queue = Mutex::new(Queue { open: vec![top], ..Queue::default() });
-    let walk = Walk {
-        root,
-        order,
-        tracked,
-        queue,
-        more: Condvar::new(),
-        is_ended: AtomicBool::new(false),
-    };
+    let walk = Walk { root, order, tracked, queue, more: Condvar::new(), ended: OnceLock::new() };
     let (mut found, others) = match order.index.entries.len() > MANY {
         false => (walk.run(), None),
         true => std::thread::scope(|scope| {
@@ -161,10 +182,10 @@ pub fn walk(root: &OwnedFd, order: &WalkOrder<'_>) -> Result<Walked, GitError> {
         found.nested.extend(other.nested);
         found.left_out.extend(other.left_out);
     }
-    if walk.is_ended.into_inner() {
-        return Err(GitError::Interrupted);
+    if let Some(ended) = walk.ended.into_inner() {
+        return Err(ended.into());
     }
-    if found.files.len() > MOST_FILES {
+    if found.count() > MOST_FILES {
         return Err(GitError::TooManyFiles(MOST_FILES));
     }
     // Repositories are numbered in their order.
@@ -199,19 +220,33 @@ impl Walk<'_> {
         let mut walker = Walker { walk: self, found: Walked::default() };
         while let Some((open, _busy)) = self.next() {
             let inside = walker.directory(open);
-            if !(self.order.go_on)() {
-                self.is_ended.store(true, Ordering::Relaxed);
+            if walker.found.count() > MOST_FILES {
+                self.end(Ended::TooManyFiles);
             }
-            if self.is_ended.load(Ordering::Relaxed) {
-                self.queue().open.clear();
-                continue;
-            }
-            // With far too many the walk ends, and whoever asked is told.
-            if walker.found.files.len() <= MOST_FILES {
-                self.queue().open.extend(inside);
+            match self.goes_on() {
+                true => self.queue().open.extend(inside),
+                false => self.queue().open.clear(),
             }
         }
         walker.found
+    }
+
+    fn end(&self, why: Ended) {
+        // The first reason counts.
+        let _ = self.ended.set(why);
+    }
+
+    /// WK4
+    fn goes_on(&self) -> bool {
+        if self.ended.get().is_none() && !(self.order.go_on)() {
+            self.end(Ended::Interrupted);
+        }
+        self.ended.get().is_none()
+    }
+
+    /// What a walk that has ended says of a path does not matter.
+    fn ignores(&self, rules: &Rules, path: &[u8], is_directory: bool) -> bool {
+        rules.ignores(path, is_directory, &|| self.goes_on()).unwrap_or(true)
     }
 
     fn queue(&self) -> MutexGuard<'_, Queue> {
@@ -269,7 +304,7 @@ impl Walker<'_> {
         if !path.is_empty() && !self.enter(&fd, &path[..path.len() - 1], taking) {
             return Vec::new();
         }
-        let Ok(names) = entries(&fd) else {
+        let Ok(names) = entries(&fd, self.walk) else {
             self.leave_out(&path, Why::Unreadable);
             return Vec::new();
         };
@@ -277,8 +312,14 @@ impl Walker<'_> {
             Taking::All => self.rules_of(&fd, &path, &rules),
             Taking::TrackedOnly => rules,
         };
+        if rules.count() > MOST_PATTERNS {
+            self.walk.end(Ended::TooManyPatterns);
+        }
         let (length, mut inside) = (path.len(), Vec::new());
-        for (name, kind) in names {
+        for (at, (name, kind)) in names.into_iter().enumerate() {
+            if at % ENTRIES == ENTRIES - 1 && !self.walk.goes_on() {
+                return Vec::new();
+            }
             if name == b".git" {
                 continue;
             }
@@ -317,7 +358,7 @@ impl Walker<'_> {
         (taking, depth): (Taking, usize),
     ) -> Option<Open> {
         let is_link_to_repository = self.walk.tracked.contains(path);
-        let is_ignored = taking == Taking::TrackedOnly || rules.ignores(path, true);
+        let is_ignored = taking == Taking::TrackedOnly || self.walk.ignores(rules, path, true);
         let path = [path, b"/"].concat();
         let has_tracked = is_link_to_repository || !self.walk.order.index.below(&path).is_empty();
         if is_ignored && !has_tracked {
@@ -341,7 +382,7 @@ impl Walker<'_> {
         taking: Taking,
     ) {
         let is_tracked = self.walk.tracked.contains(path);
-        if !is_tracked && (taking == Taking::TrackedOnly || rules.ignores(path, false)) {
+        if !is_tracked && (taking == Taking::TrackedOnly || self.walk.ignores(rules, path, false)) {
             return;
         }
         if !matches!(kind, FileType::RegularFile | FileType::Symlink) {
@@ -380,9 +421,15 @@ impl Walker<'_> {
     }
 }
 
-fn entries(fd: &OwnedFd) -> rustix::io::Result<Vec<(Vec<u8>, FileType)>> {
+fn entries(fd: &OwnedFd, walk: &Walk<'_>) -> rustix::io::Result<Vec<(Vec<u8>, FileType)>> {
     let mut names = Vec::new();
     for entry in Dir::read_from(fd)? {
+        if names.len() > MOST_FILES {
+            walk.end(Ended::TooManyFiles);
+        }
+        if names.len() % 4096 == 4095 && !walk.goes_on() {
+            return Ok(Vec::new());
+        }
         let entry = entry?;
         let name = entry.file_name().to_bytes();
         if !matches!(name, b"." | b"..") {

@@ -162,6 +162,9 @@ fn work_tree(tree: &SnapshotWorkTree, row: &mut impl FnMut(&str, &str)) {
     for (position, torn) in tree.torn.iter().enumerate() {
         row(if position == 0 { "torn" } else { "" }, &plain(torn));
     }
+    for (position, lost) in tree.missing.iter().enumerate() {
+        row(if position == 0 { "lost" } else { "" }, &plain(lost));
+    }
 }
 
 pub fn diff(diff: &SnapshotDiff, canvas: &Canvas<'_>) -> String {
@@ -207,8 +210,9 @@ fn changed(change: &FileChange) -> String {
 pub fn restored(restored: &SnapshotRestored, agent: &str, canvas: &Canvas<'_>) -> String {
     let written = counted(restored.written, "file");
     let place = path(&plain(&restored.directory), canvas.user);
+    let lost = lost(restored);
     let Some(present) = restored.present else {
-        return format!("{written} of snapshot {} written to {place}\n", restored.number);
+        return format!("{written} of snapshot {} written to {place}\n{lost}", restored.number);
     };
     let index = match restored.indexes {
         0 => "",
@@ -217,10 +221,22 @@ pub fn restored(restored: &SnapshotRestored, agent: &str, canvas: &Canvas<'_>) -
     let removed = counted(restored.removed, "file");
     format!(
         "restored snapshot {} in {place}{index}: {written} written, {removed} removed\n\
-         what was there before is snapshot {present}: `perennial snapshot restore {} {present}`\n",
+         {lost}what was there before is snapshot {present}: `perennial snapshot restore {} {present}`\n",
         restored.number,
         plain(agent)
     )
+}
+
+/// What could not be restored.
+fn lost(restored: &SnapshotRestored) -> String {
+    if restored.missing_count == 0 {
+        return String::new();
+    }
+    let named = restored.missing.iter().take(LISTED).map(|path| format!("  {}\n", plain(path)));
+    let named: String = named.collect();
+    let more = restored.missing_count.saturating_sub(LISTED as u64);
+    let more = if more == 0 { String::new() } else { format!("  and {more} more\n") };
+    format!("not restored, because the project's repository has lost them:\n{named}{more}")
 }
 
 #[cfg(test)]
@@ -260,12 +276,17 @@ mod tests {
                 written: 1,
                 removed: 3,
                 indexes: 1,
+                missing_count: 2,
+                missing: vec!["a/".to_owned(), "b".to_owned()],
             },
             "bob",
             &canvas,
         );
         insta::assert_snapshot!(restored, @r"
         restored snapshot 1 in /work/web, with its index: 1 file written, 3 files removed
+        not restored, because the project's repository has lost them:
+          a/
+          b
         what was there before is snapshot 2: `perennial snapshot restore bob 2`
         ");
     }

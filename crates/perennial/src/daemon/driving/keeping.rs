@@ -52,7 +52,9 @@ impl Driver {
             let (outcome, git) = match taken {
                 Ok(taken) => {
                     let store = SnapshotStore::at(taken.store.clone());
-                    let git = against_head(&store, taken.commit).ok();
+                    // Packs may be folded meanwhile; the second time they are found in their new place.
+                    let git = || against_head(&store, taken.commit);
+                    let git = git().or_else(|_| git()).ok();
                     (KeepOutcome::Taken(Box::new(recorded_files(&taken))), git)
                 }
                 Err(error) => (missed(&error), None),
@@ -88,13 +90,14 @@ impl Driver {
     /// The executor of `Effect::Checkpoint`.
     pub fn take_checkpoint(&mut self, effect: CheckpointEffect) {
         let driver = self.driver.clone();
-        let steps = self.unread_steps(effect.agent, Some(effect.session));
+        let agent = effect.agent;
+        let steps = self.unread_steps(agent, Some(effect.session));
         let tell = move || {
             let read = ReadSteps { effect, read: steps() };
             let _ = driver.send(Incoming::StepsRead(Box::new(read)));
         };
         // A thread that is gone is the end of the daemon: the next one does it.
-        let _ = self.world.snapshots.aside(tell);
+        let _ = self.world.snapshots.aside(agent, tell);
     }
 
     pub fn steps_read(&mut self, read: ReadSteps) {
@@ -157,6 +160,7 @@ fn missed(error: &GitError) -> KeepOutcome {
         | GitError::Io { .. }
         | GitError::Missing(_)
         | GitError::TooManyFiles(_)
+        | GitError::TooManyPatterns(_)
         | GitError::TooManyBytes(_)
         | GitError::Locked(_)
         | GitError::InTheWay(_)

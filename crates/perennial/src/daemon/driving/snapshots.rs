@@ -3,24 +3,35 @@
 //!
 //! Decides nothing. A restore always comes to an end that is told, whatever its files do.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
+use std::time::Duration;
 
+use perennial_core::agent::Agent;
 use perennial_core::effect::{RemoveEffect, RestoreEffect, SnapshotEffect};
 use perennial_core::id::AgentId;
-use perennial_core::snapshot::{MOST_LISTED, RestoreOutcome, SnapshotFiles, SnapshotReport};
+use perennial_core::snapshot::{
+    MOST_LISTED, RestoreOutcome, SnapshotFiles, SnapshotReport, StoredSnapshot,
+};
 use perennial_core::time::Time;
 use perennial_engine::git::GitError;
 use perennial_engine::git::object::ObjectId;
 use perennial_engine::git::snapshot::{
-    Restored, SnapshotStore, Stopped, TakeOrder, WithIndex, drop_snapshots, fill_cache, restore,
-    take,
+    Restored, SnapshotStore, Stopped, TakeOrder, WithIndex, drop_snapshots, drop_unrecorded,
+    fill_cache, restore, take,
 };
+use perennial_engine::host::monotonic;
 
 use super::driver::{Driver, Incoming};
-use crate::daemon::snapshot_keeper::{SnapshotKeeper, Stored, recorded_files};
+use crate::daemon::snapshot_keeper::{SnapshotKeeper, Stored, in_time, recorded_files};
 use crate::error_chain::chain;
+
+/// The work tree is read twice for a restore; no read of it begins, or goes on, after this.
+const RESTORED_WITHIN: Duration = Duration::from_secs(600);
+
+/// A snapshot that was taken is recorded within this, or not at all.
+const RECORDED_WITHIN_MICROS: u64 = 600_000_000;
 
 impl Driver {
     pub fn carry_out_snapshot(&mut self, effect: SnapshotEffect) {
@@ -30,8 +41,14 @@ impl Driver {
             // A driver that is gone needs no answer.
             let _ = driver.send(Incoming::Snapshots { agent, report });
         };
+        let agent = match &effect {
+            SnapshotEffect::Restore(effect) => effect.agent,
+            SnapshotEffect::Remove(effect) => effect.agent,
+            SnapshotEffect::Look { agent, .. } => *agent,
+        };
+        let recorded = self.supervisor.fleet().agent(agent).and_then(recorded);
         // Without its thread nothing is told: the next daemon begins again.
-        let _ = self.world.snapshots.order(move |keeper| match effect {
+        let _ = self.world.snapshots.order(agent, move |keeper| match effect {
             SnapshotEffect::Restore(effect) => {
                 let (agent, report) = (effect.agent, restored(keeper, &effect, now));
                 tell(agent, report);
@@ -40,11 +57,65 @@ impl Driver {
                 if let Some(report) = removed(keeper, &effect) {
                     tell(effect.agent, report);
                 }
+                let before = monotonic::wall_time().0.saturating_sub(RECORDED_WITHIN_MICROS);
+                recorded.iter().for_each(|all| remove_unrecorded(keeper, agent, all, before));
             }
             SnapshotEffect::Look { agent, dir, .. } => {
                 look(keeper, agent, &PathBuf::from(dir), now);
             }
         });
+    }
+}
+
+impl Driver {
+    /// Removes snapshots that the daemon before this one took, and could not record any more.
+    pub fn remove_unrecorded(&mut self) {
+        let before = monotonic::wall_time().0;
+        let agents = self.supervisor.fleet().agents();
+        let known: Vec<_> = agents.filter_map(|agent| Some((agent.id, recorded(agent)?))).collect();
+        for (agent, recorded) in known {
+            let work = move |keeper: &SnapshotKeeper| {
+                remove_unrecorded(keeper, agent, &recorded, before);
+            };
+            // Without its thread the next daemon does it.
+            let _ = self.world.snapshots.order(agent, work);
+        }
+    }
+}
+
+/// The commits that are recorded of an agent, by the name of their store; nothing of one whose records can't be read.
+type RecordedCommits = BTreeMap<String, HashSet<ObjectId>>;
+
+fn recorded(agent: &Agent) -> Option<RecordedCommits> {
+    if agent.is_damaged() || agent.snapshots == 0 {
+        return None;
+    }
+    let mut recorded = RecordedCommits::new();
+    for StoredSnapshot { store, commit } in agent.snapshot_record.kept.all_stored() {
+        recorded.entry(store).or_default().extend(ObjectId::parse(&commit.to_string()));
+    }
+    Some(recorded)
+}
+
+/// Nothing that was taken since `before` is touched: it may be about to be recorded.
+fn remove_unrecorded(
+    keeper: &SnapshotKeeper,
+    agent: AgentId,
+    recorded: &RecordedCommits,
+    before_micros: u64,
+) {
+    let before_ns = i64::try_from(before_micros.saturating_mul(1000)).unwrap_or(i64::MAX);
+    let holder = agent.to_string();
+    for (store, commits) in recorded {
+        let path = keeper.repository(store);
+        if !path.exists() {
+            continue;
+        }
+        match drop_unrecorded(&SnapshotStore::at(path), Some(&holder), commits, before_ns) {
+            Ok(0) => {}
+            Ok(count) => tracing::info!(%agent, count, "snapshots that nobody recorded removed"),
+            Err(error) => tracing::warn!(why = %chain(&error), "snapshots can't be removed"),
+        }
     }
 }
 
@@ -56,10 +127,11 @@ fn restored(keeper: &SnapshotKeeper, effect: &RestoreEffect, now: Time) -> Snaps
     let outcome = match done {
         Ok(Ok(restored)) => outcome(&restored),
         Ok(Err(stopped)) => {
-            let listed = stopped.left.iter().take(MOST_LISTED);
+            let left = || stopped.left.iter().chain(&stopped.restored.missing);
+            let listed = left().take(MOST_LISTED);
             RestoreOutcome {
                 failed: Some(told(&stopped)),
-                left: stopped.left.len() as u64,
+                left: left().count() as u64,
                 listed: listed.map(|path| path.chars().take(300).collect()).collect(),
                 ..outcome(&stopped.restored)
             }
@@ -83,7 +155,9 @@ fn put_back(
     let (store, commit) = (snapshot.store.clone(), snapshot.commit.to_string());
     let target = keeper.open(&Stored { store, commit })?;
     let (dir, holder) = (PathBuf::from(&effect.work_tree), effect.agent.to_string());
+    let in_time = in_time(RESTORED_WITHIN);
     let order = TakeOrder { holder: Some(&holder), ..keeper.take_order(&dir, now) };
+    let order = TakeOrder { go_on: &in_time, ..order };
     let taken = take(&order)?;
     let files = recorded_files(&taken);
     let present = Stored { store: files.store.clone(), commit: files.commit.clone() };
@@ -92,8 +166,12 @@ fn put_back(
     restore(&order, &target, &keeper.open(&present)?, with_index)
 }
 
+/// What is lost is left as it is, and listed.
 fn outcome(restored: &Restored) -> RestoreOutcome {
+    let listed = restored.missing.iter().take(MOST_LISTED);
     RestoreOutcome {
+        left: restored.missing.len() as u64,
+        listed: listed.map(|path| path.chars().take(300).collect()).collect(),
         written: restored.written as u64,
         removed: restored.removed as u64,
         indexes: u32::try_from(restored.indexes).unwrap_or(u32::MAX),

@@ -107,7 +107,8 @@ impl Surface {
         Err(ProblemResponse(problem::outdated(&name)))
     }
 
-    /// The agent, if the caller may have a checkpoint of it taken: asked before anything is looked at.
+    /// The agent, if the caller may have a checkpoint of it taken, and can afford it: asked before anything is looked at, for a
+    /// snapshot of a checkpoint that is refused would be nobody's.
     async fn asked_for(
         &self,
         caller: Caller,
@@ -121,9 +122,13 @@ impl Surface {
         let found = self.driver.look(move |view| {
             let fleet = view.supervisor.fleet();
             let asked = |fleet: &Fleet| {
-                core::asked(fleet, caller, &id.to_string(), &said)
-                    .cloned()
-                    .map_err(|refusal| problems::refusal(&refusal, fleet))
+                let agent = core::asked(fleet, caller, &id.to_string(), &said);
+                let affords = |agent: &Agent| {
+                    let bytes = core::likely_bytes(agent);
+                    view.supervisor.affords(caller, bytes, view.now)
+                };
+                let agent = agent.and_then(|agent| affords(agent).map(|()| agent.clone()));
+                agent.map_err(|refusal| problems::refusal(&refusal, fleet))
             };
             match ended {
                 Some(ended) => asked(&ended.around(fleet)),

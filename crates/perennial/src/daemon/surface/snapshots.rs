@@ -21,8 +21,8 @@ use perennial_core::id::AgentId;
 use perennial_core::keeping;
 use perennial_core::reason::Verb;
 use perennial_core::snapshot::{
-    DropCause, RestoreEnded, SnapshotAsked, SnapshotCause, SnapshotEvent, SnapshotOrder,
-    SnapshotTaken, in_use, tree_is_free,
+    DropCause, MOST_LISTED, RestoreEnded, SnapshotAsked, SnapshotCause, SnapshotEvent,
+    SnapshotOrder, SnapshotTaken, in_use, tree_is_free,
 };
 use perennial_core::time::Time;
 use perennial_engine::git::snapshot::{ChangeKind, LeftOut, Taken, WithIndex, escape};
@@ -70,6 +70,7 @@ pub async fn show(
         has_index: unit.index.is_some(),
         left_out: left_out(&unit.state.left_out),
         torn: unit.state.torn.clone(),
+        missing: unit.missing.iter().map(|path| escape(path)).collect(),
     });
     let work_trees = work_trees.collect();
     json(&wire::SnapshotCard { snapshot: surface.shown_snapshot(&chosen), work_trees })
@@ -170,6 +171,8 @@ impl Surface {
             written: done.written as u64,
             removed: 0,
             indexes: 0,
+            missing_count: done.missing.len() as u64,
+            missing: done.missing.into_iter().take(MOST_LISTED).collect(),
         })
     }
 
@@ -225,6 +228,8 @@ impl Surface {
             written: ended.outcome.written,
             removed: ended.outcome.removed,
             indexes: u64::from(ended.outcome.indexes),
+            missing_count: ended.outcome.left,
+            missing: ended.outcome.listed,
         })
     }
 

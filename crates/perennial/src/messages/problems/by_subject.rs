@@ -84,6 +84,7 @@ pub fn of_snapshots() -> Vec<Problem> {
         of(&GitError::Replaced(path())),
         of(&GitError::NotEmpty(path())),
         of(&GitError::TooManyFiles(2_000_000)),
+        of(&GitError::Interrupted),
         of(&GitError::NoIndex(object)),
         of(&GitError::damaged(&path().join(".git/index"), "its checksum is wrong")),
         of(&GitError::Missing(object)),

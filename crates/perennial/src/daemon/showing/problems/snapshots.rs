@@ -122,7 +122,7 @@ pub fn failed(what: &str, error: &GitError) -> Problem {
                 .because(format!("{} has files in it", path.display()))
                 .next("name a directory that is empty or does not exist")
         }
-        GitError::TooManyFiles(_) | GitError::TooManyBytes(_) => {
+        GitError::TooManyFiles(_) | GitError::TooManyBytes(_) | GitError::TooManyPatterns(_) => {
             Problem::new(409, "too-much", title("the work tree is too large"))
                 .because(error.to_string())
                 .next("have git ignore what need not be kept")
@@ -130,10 +130,12 @@ pub fn failed(what: &str, error: &GitError) -> Problem {
         GitError::NoIndex(_) => Problem::new(409, "no-index", title("the snapshot has no index"))
             .because("the repository had none when the snapshot was taken")
             .next("restore without `--index`"),
-        GitError::Damaged { .. }
-        | GitError::Io { .. }
-        | GitError::Missing(_)
-        | GitError::Interrupted => {
+        GitError::Interrupted => {
+            Problem::new(409, "took-too-long", title("the work tree took too long to read"))
+                .because("its files and ignore rules take more time than one snapshot may have")
+                .next("have git ignore whole directories that need not be kept, and try again")
+        }
+        GitError::Damaged { .. } | GitError::Io { .. } | GitError::Missing(_) => {
             Problem::new(500, "snapshot-failed", title("a file can't be read or written"))
                 .because(chain(error))
                 .next("see the daemon's log; nothing that was there has been lost")

@@ -61,6 +61,11 @@ fn restored(ended: &RestoreEnded) -> String {
     let RestoreEnded { number, present, outcome, .. } = ended;
     let done = format!("{} written, {} removed", outcome.written, outcome.removed);
     match &outcome.failed {
+        None if outcome.left > 0 => format!(
+            "files of snapshot {number} restored: {done}, {} left as they were, because the project's repository has \
+             lost them",
+            outcome.left
+        ),
         None => format!("files of snapshot {number} restored: {done}"),
         Some(why) => format!(
             "the restore of snapshot {number} stopped: {why}; {done}, {} left as they were; what was there before is \
