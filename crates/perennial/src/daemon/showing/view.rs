@@ -166,6 +166,7 @@ fn shown(
         restart: sentences::restart(agent.restart).to_owned(),
         session: session(agent),
         predecessor_id: agent.predecessor().map(|id| id.to_string()),
+        crashed_predecessor_id: agent.crashed_predecessor().map(|id| id.to_string()),
         previous_exit: agent.previous_exit.map(exit),
         respawn_count: u64::from(agent.respawn_count),
         created_at: rfc3339(agent.created_at),
