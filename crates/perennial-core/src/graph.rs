@@ -49,8 +49,12 @@ pub struct SessionEntry {
     pub actor: String,
     pub methods: Vec<Method>,
     pub domains: Vec<String>,
-    /// What the agent reported in it last.
+    /// What the agent reported in it last, and before that.
     pub summary: Option<String>,
+    pub earlier_summary: Option<String>,
+    pub summarised_at: Option<Time>,
+    /// What was said with its burial.
+    pub final_summary: Option<String>,
     /// The agent's state when the session was last its newest.
     pub state: State,
     pub since: Time,
@@ -112,11 +116,15 @@ impl Portion {
             }
             AgentEvent::Summarised { summary } => {
                 identity.summary = Some(summary.clone());
-                self.newest().into_iter().for_each(|entry| entry.summary = Some(summary.clone()));
+                self.newest().into_iter().for_each(|entry| entry.say(summary, at));
             }
             AgentEvent::SettingsChanged { settings, .. } => {
                 identity.set(settings);
                 self.works_on();
+            }
+            // Its own last words come with its wish.
+            AgentEvent::BurialAsked { .. } => {
+                self.newest().into_iter().for_each(|entry| entry.take_last_words(at));
             }
             AgentEvent::Hatched(_)
             | AgentEvent::Rehomed { .. }
@@ -136,7 +144,6 @@ impl Portion {
             | AgentEvent::Snapshot(_)
             | AgentEvent::Handoff(_)
             | AgentEvent::Checkpoint(_)
-            | AgentEvent::BurialAsked { .. }
             | AgentEvent::Rest(_)
             | AgentEvent::RoundPassed { .. }
             | AgentEvent::PutOff { .. } => {}
@@ -172,6 +179,7 @@ impl Portion {
             }
             if is_dead {
                 entry.close(at);
+                entry.take_last_words(at);
             }
         }
     }
@@ -220,6 +228,9 @@ impl SessionEntry {
             methods: Vec::new(),
             domains: Vec::new(),
             summary: None,
+            earlier_summary: None,
+            summarised_at: None,
+            final_summary: None,
             state: identity.state,
             since: at,
             until: None,
@@ -252,6 +263,30 @@ impl SessionEntry {
             held.until = None;
         } else if self.methods.len() < NAMED_MAX {
             self.methods.push(Method { role: role.to_owned(), since: at, until: None });
+        }
+    }
+
+    fn say(&mut self, summary: &str, at: Time) {
+        self.earlier_summary = self.summary.replace(summary.to_owned());
+        self.summarised_at = Some(at);
+    }
+
+    /// What was said in the moment of the burial, or of the wish for it, is the final summary; what was said before stays
+    /// the summary.
+    fn take_last_words(&mut self, at: Time) {
+        if self.summarised_at == Some(at) && self.final_summary.is_none() {
+            self.final_summary = self.summary.take();
+            self.summary = self.earlier_summary.take();
+        }
+    }
+
+    /// The seed's word for its state: an agent's newest session is live, frozen or dead as the agent's roster is; the
+    /// sessions before it are over.
+    pub fn seed_state(&self, identity: &Identity) -> &'static str {
+        match (identity.newest == Some(self.number), self.state.roster()) {
+            (true, Roster::Living) => "live",
+            (true, Roster::Freezer) => "frozen",
+            (true, Roster::Cemetery) | (false, _) => "dead",
         }
     }
 
