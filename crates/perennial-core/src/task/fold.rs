@@ -33,10 +33,9 @@ pub fn begun(id: TaskId, by: Sender, brief: &Brief, at: Time) -> Task {
     }
 }
 
-/// Folds one event.
+/// Folds one event. A second `Added` says nothing: an id is used once.
 pub fn fold(task: &mut Task, event: &TaskEvent, at: Time) {
     match event {
-        // Its id is used once.
         TaskEvent::Added { .. } => {}
         TaskEvent::Queued { by, queue } => {
             enter(task, TaskState::Open, *by, "", at);

@@ -85,7 +85,9 @@ fn the_first_text_is_bounded_whatever_others_write() {
     assert!(!text.contains('\u{1b}'));
     // Nothing of theirs begins a line, and the rules are still there.
     assert!(text.lines().skip(1).all(|line| !line.starts_with("[Perennial]")));
-    assert!(text.contains("90 %") && text.contains(" more.") && text.contains("by your status line"));
+    assert!(
+        text.contains("90 %") && text.contains(" more.") && text.contains("by your status line")
+    );
 }
 
 /// MX2: agents may have names that are ids of other agents' mails.

@@ -286,7 +286,6 @@ fn an_identity_leads_to_the_agents_directory_its_work_and_its_crashed_predecesso
         let text = files.filter_map(|file| std::fs::read_to_string(file).ok()).last();
         serde_json::from_str(&text.expect("a file")).expect("a document")
     };
-    // The file that an identity leads to.
     let work = |identity: &Document| -> Document {
         let word = |field: &str| identity[field].as_str().expect("a path").to_owned();
         let (dir, hook) = (word("target_dir"), word("hook_path"));

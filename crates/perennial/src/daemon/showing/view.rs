@@ -119,7 +119,7 @@ fn private_launch(agent: &Agent, sight: Sight) -> (Vec<String>, Vec<String>) {
     }
 }
 
-/// What is left of an agent for whoever may see this of it.
+/// What is left of an agent for whoever may see this of it. Where the state is not the recorded one, the evidence is another.
 fn shown(
     (agent, sight): (&Agent, Sight),
     (parent, next): (Option<String>, Outlook),
@@ -185,7 +185,6 @@ fn shown(
         context: context(agent, hearing),
         usage: spending.of(agent.id).map(usage),
         needs_you: needs_operator(state, reason),
-        // Where the state is not the recorded one, the evidence is another.
         withheld: withheld(agent, sight, silent_since.is_none() && seen != agent.evidence),
         // What the whole fleet is asked for. One that has left memory gets no text any more.
         ..wire::Agent::default()
