@@ -82,6 +82,9 @@ pub struct Agent {
     pub restart: String,
     pub session: Option<Session>,
     pub predecessor_id: Option<String>,
+    /// The same, if that session ended unexpectedly and this one goes on from it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub crashed_predecessor_id: Option<String>,
     /// How the predecessor session ended.
     pub previous_exit: Option<Exit>,
     pub respawn_count: u64,

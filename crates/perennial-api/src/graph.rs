@@ -80,7 +80,7 @@ pub struct Belonging {
     /// An entity; nothing for a text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entity: Option<String>,
-    /// A text or word: a summary, a state.
+    /// A text or word: a summary; `live`, `frozen` or `dead`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     /// Where it belonged for a part of the time only.

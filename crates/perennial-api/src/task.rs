@@ -40,9 +40,12 @@ pub struct Task {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub waits_for: Vec<String>,
     pub parent: Option<String>,
-    /// The tasks that it was split into.
+    /// The tasks that are part of it: those that were added to it, and those that it was split into.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<String>,
+    /// The same with where each stands, where one task is shown or said to be done.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub part_states: Vec<TaskPart>,
     /// The finished task that it takes up again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reopens: Option<String>,
@@ -102,6 +105,16 @@ pub struct Task {
 pub struct TaskStep {
     pub text: String,
     pub done: bool,
+}
+
+/// A part of a task, and where it stands.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct TaskPart {
+    pub id: String,
+    pub title: String,
+    pub state: String,
 }
 
 /// A session that worked on a task.

@@ -329,6 +329,8 @@ mod tests {
 #[serde(rename_all = "kebab-case")]
 pub enum TaskToolAction {
     List,
+    /// What buried agents left, and you were told of.
+    Loops,
     Show,
     Add,
     Take,
@@ -372,4 +374,21 @@ pub struct Task {
     /// block: work or outside.
     #[serde(default)]
     pub on: Option<String>,
+    /// add: expected size, in tokens or steps.
+    #[serde(default)]
+    pub estimate_tokens: Option<u64>,
+    #[serde(default)]
+    pub estimate_steps: Option<u64>,
+    /// add: tasks to be verified first.
+    #[serde(default)]
+    pub depends_on: Vec<String>,
+    /// add: the task that it is a part of.
+    #[serde(default)]
+    pub parent: Option<String>,
+    /// add: an id outside, such as a ticket.
+    #[serde(default)]
+    pub reference: Option<String>,
+    /// add: paths in the project.
+    #[serde(default)]
+    pub scope: Vec<String>,
 }

@@ -47,7 +47,7 @@ use crate::session::{Phase, Session};
 use crate::settings::Pending;
 use crate::situation::Situation;
 use crate::state::{self, Cause, Roster, State};
-use crate::succession::{Afresh, Succession};
+use crate::succession::{Afresh, Beginning, Succession};
 use crate::time::Time;
 use crate::work::WorkState;
 
@@ -254,6 +254,20 @@ impl Agent {
     pub fn predecessor(&self) -> Option<SessionId> {
         let number = self.session.as_ref()?.number.previous()?;
         Some(SessionId { agent: self.id, number })
+    }
+
+    /// The session that ended unexpectedly, if that is why its newest one was started.
+    pub fn crashed_predecessor(&self) -> Option<SessionId> {
+        self.predecessor().filter(|_| match self.succession.beginning {
+            Beginning::Crash | Beginning::Reboot => true,
+            Beginning::Birth
+            | Beginning::Again
+            | Beginning::Wake
+            | Beginning::Stop
+            | Beginning::Restart
+            | Beginning::Handoff
+            | Beginning::Compaction => false,
+        })
     }
 
     /// Whether the rate limit that it is shown to wait for had ended by then.

@@ -171,7 +171,7 @@ pub fn of(
     follows
 }
 
-/// What follows for handoffs, checkpoints and snapshots.
+/// What follows for handoffs, checkpoints, snapshots and tasks.
 fn of_work(
     fleet: &Fleet,
     before: Option<&Agent>,
@@ -184,6 +184,10 @@ fn of_work(
         Vec::from_iter(handoff::follow(fleet, before, after, what, (event.at, later)));
     follows.extend(checkpoint::wish(before, after, event, later));
     follows.extend(snapshot::follow(fleet, after, what).map(|what| What::Agent(id, what)));
+    // Only a new window takes back what has passed.
+    if after.clock.passed.is_none() {
+        follows.extend(task::window_began(fleet, before, after, event.at));
+    }
     follows
 }
 

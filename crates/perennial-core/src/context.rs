@@ -2,7 +2,8 @@
 //!
 //! Invariants
 //! - C1  Each threshold passes once per window, in order, also when a sample jumps over one.
-//! - C2  A compaction, a clear or a new conversation begins a new window.
+//! - C2  A compaction, a clear or a new conversation begins a new window; so does each session of an agent that is not
+//!   known to have a conversation, such as a bare command.
 //! - C3  No share is above 100 %, and no window holds more than `WINDOW_MAX`, whatever is said of it.
 
 use serde::{Deserialize, Serialize};

@@ -6,8 +6,8 @@
 //! Invariants
 //! - ES1  Each step is one mail, recorded in the same batch as the event that says so; its id follows from the
 //!   escalation's, so that a replay agrees.
-//! - ES2  An escalation ends once: when any of its mails is seen or read, or a person takes the newest back. What has
-//!   ended leaves memory.
+//! - ES2  An escalation ends once: when any of its mails is seen or read, a person takes the newest back, or the task that a
+//!   rule opened it about is over. What has ended leaves memory.
 //! - ES3  No step is taken twice, and none leads to the one who raised the matter. The operator's is the last.
 //! - ES4  A mail that comes back, since its recipient was buried, is raised at once.
 //! - ES5  Who raised a matter stays in memory, dead or not, until the operator was told of it or somebody has seen it: who is

@@ -191,7 +191,7 @@ fn has_work_tree(agent: &Agent, (dir, project): (&str, &str)) -> bool {
 /// KE5: folds that its next session will be in this place. If a session runs there, what is known of it counts.
 pub fn placed(agent: &mut Agent, dir: &str, project: &str) {
     let stays = |place: &&SessionPlace| place.dir == dir && place.project == project;
-    let place = agent.snapshot_record.session_place.as_ref().filter(stays);
+    let place = agent.snapshot_record.session_place.as_deref().filter(stays);
     agent.snapshot_record.has_work_tree = place.and_then(|place| place.has_work_tree);
 }
 

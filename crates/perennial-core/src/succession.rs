@@ -15,6 +15,7 @@ use crate::agent::Agent;
 use crate::conversation::{FirstPrompt, Followed, Opening, Turn};
 use crate::event::Move;
 use crate::reason::{Finding, Reason, Show};
+use crate::session::Session;
 use crate::state::{Cause, State};
 
 /// After what a session begins, or goes on with an empty window. Thawing, led agents, changed parameters and branches
@@ -186,7 +187,10 @@ pub fn recovered(agent: &mut Agent) {
 /// After what the session begins that this move brings about.
 fn beginning(agent: &Agent, moved: &Move) -> Beginning {
     let known = agent.succession.beginning;
-    let has_begun = agent.session.as_ref().is_some_and(|session| session.has_announced);
+    // A bare command announces nothing: it has begun once its program runs.
+    let runs = |session: &Session| agent.launch.is_bare() && session.process.is_some();
+    let has_begun =
+        agent.session.as_ref().is_some_and(|session| session.has_announced || runs(session));
     match moved.cause {
         Cause::HandedOff => Beginning::Handoff,
         // The session that was to begin waits in line or failed to start: what it was to follow still holds.

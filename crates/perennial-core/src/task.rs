@@ -52,7 +52,7 @@ pub use fold::is_begun_by;
 pub use letters::is_ours as is_letter;
 pub use loops::{buried, due, plan};
 pub use measure::{exceeds_estimate, has_dependants, spent, waits_for};
-pub use resting::{given_next, next_of_role, told_of_rest};
+pub use resting::{given_next, next_of_role, told_of_rest, window_began};
 pub use sessions::{SESSIONS_KEPT, TaskSession, TaskSessions, continued};
 pub use tasks::Tasks;
 
@@ -60,6 +60,8 @@ pub const STEPS_MAX: usize = 100;
 pub const STEP_BYTES_MAX: usize = 500;
 pub const DEPENDENCIES_MAX: usize = 32;
 pub const PARTS_MAX: usize = 32;
+/// At most this many tasks are added as parts of one: it names them for ever.
+pub const ADDED_PARTS_MAX: usize = IMPORT_MAX;
 /// A task, its parts and their parts may be split to at most this depth.
 pub const LEVELS_MAX: usize = 16;
 pub const SCOPE_MAX: usize = 32;
@@ -174,6 +176,8 @@ pub struct Task {
     pub worker: Option<AgentId>,
     /// The tasks that it was split into.
     pub parts: Vec<TaskId>,
+    /// The tasks that were added as parts of it.
+    pub added_parts: Vec<TaskId>,
     /// How often it was given back.
     pub rounds: u32,
     pub spent: Spent,

@@ -48,6 +48,7 @@ impl RestRecord {
             }
             TaskEvent::Dropped { .. } => None,
             TaskEvent::Continued { .. }
+            | TaskEvent::PartAdded { .. }
             | TaskEvent::Counted { .. }
             | TaskEvent::Noted { .. }
             | TaskEvent::Stepped { .. }

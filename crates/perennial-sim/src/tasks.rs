@@ -58,6 +58,7 @@ impl World {
             | TaskEvent::Returned { .. }
             | TaskEvent::Reopened { .. }
             | TaskEvent::Split { .. }
+            | TaskEvent::PartAdded { .. }
             | TaskEvent::Dropped { .. }
             | TaskEvent::Left { .. }
             | TaskEvent::Raised { .. } => true,

@@ -26,7 +26,7 @@ use crate::journal::{Journal, ReadError, Seq, StoreError};
 use crate::record::Record;
 
 /// To be counted up when an entry's fields, or what folding makes of events, change.
-const FORM: i64 = 1;
+const FORM: i64 = 2;
 /// At most this many records are folded and written at a time.
 const RECORDS_AT_ONCE: usize = 500;
 

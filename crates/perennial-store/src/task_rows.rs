@@ -108,6 +108,7 @@ impl TaskChange {
             TaskEvent::Split { .. } => change(Some("split"), None, None),
             TaskEvent::Dropped { .. } => change(Some("dropped"), None, None),
             TaskEvent::Continued { .. }
+            | TaskEvent::PartAdded { .. }
             | TaskEvent::Counted { .. }
             | TaskEvent::Noted { .. }
             | TaskEvent::Stepped { .. }

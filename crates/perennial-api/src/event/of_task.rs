@@ -54,6 +54,9 @@ pub enum TaskWhat {
     /// Its parts are worked on instead.
     #[serde(rename = "task-split")]
     Split(TaskHappened),
+    /// A task was added as a part of it.
+    #[serde(rename = "task-part-added")]
+    PartAdded(TaskHappened),
     /// It will not be done.
     #[serde(rename = "task-dropped")]
     Dropped(TaskHappened),
@@ -84,6 +87,7 @@ impl TaskWhat {
             TaskWhat::Returned(_) => "task-returned",
             TaskWhat::Reopened(_) => "task-reopened",
             TaskWhat::Split(_) => "task-split",
+            TaskWhat::PartAdded(_) => "task-part-added",
             TaskWhat::Dropped(_) => "task-dropped",
             TaskWhat::Left(_) => "task-left",
             TaskWhat::Raised(_) => "task-raised",
@@ -137,6 +141,7 @@ pub struct TaskHappened {
     /// `check`, `parent`, `operator`, `trust` or `parts`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verified_by: Option<String>,
+    /// The parts that it was split into, or the one that was added to it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub into: Vec<String>,
     /// Who was told: an agent's id, `role:NAME` or `operator`.

@@ -54,7 +54,12 @@ pub fn want_session(next: &mut Becoming<'_>) -> SessionNumber {
         | Opening::Resume { .. }
         | Opening::Anew { .. }) => opening,
     };
+    // C2: without a conversation nobody tells of its windows: each session has one of its own.
+    let begins_window = agent.conversations.is_none() && agent.clock.passed.is_some();
     next.emit(AgentEvent::SessionWanted { number, opening });
+    if begins_window {
+        next.emit(AgentEvent::WindowBegan { number });
+    }
     number
 }
 

@@ -75,7 +75,7 @@ fn is_known(agent: &Agent, why: CheckpointCause, snapshot: Option<u32>) -> bool 
     let has_it = |last: &CheckpointHead| {
         last.snapshot == snapshot && last.phase == agent.work.phase && snapshot.is_some()
     };
-    why == CheckpointCause::Commit && agent.checkpoint.as_ref().is_some_and(has_it)
+    why == CheckpointCause::Commit && agent.checkpoint.as_deref().is_some_and(has_it)
 }
 
 /// A checkpoint without a snapshot of its own.

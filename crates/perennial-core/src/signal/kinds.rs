@@ -118,6 +118,10 @@ const NODE: Field = nullable("node_id", NAME);
 const ASKS: Priority = Priority::Normal;
 const TELLS: Priority = Priority::Low;
 const RESULT: FieldType = Choice(&["passed", "failed"]);
+// What the seed enumerates (its §2.3.2 and §4.10).
+const PHASE: FieldType =
+    Choice(&["investigation", "planning", "implementation", "testing", "completion"]);
+const URGENCY: FieldType = Choice(&["none", "low", "medium", "high"]);
 
 const fn row(source: Party, target: Party, priority: Priority, fields: &'static [Field]) -> Kind {
     Kind { source, target, fields, priority }
@@ -171,7 +175,7 @@ const TABLE: [Kind; 22] = [
         TELLS,
         &[
             IDENTITY,
-            required("phase", Text(40)),
+            required("phase", PHASE),
             required("work_summary", WORDS),
             nullable("hook_path", PATH),
         ],
@@ -207,7 +211,7 @@ const TABLE: [Kind; 22] = [
         Runner,
         Guardian,
         TELLS,
-        &[IDENTITY, required("urgency", Text(40)), required("symptoms_detected", List(20, 500))],
+        &[IDENTITY, required("urgency", URGENCY), required("symptoms_detected", List(20, 500))],
     ),
     row(
         Guardian,

@@ -3,8 +3,9 @@
 use super::batch::Batch;
 use super::decide::judge;
 use super::{
-    Brief, CheckSpec, DEPENDENCIES_MAX, IMPORT_MAX, Queue, QueueWanted, SCOPE_BYTES_MAX, SCOPE_MAX,
-    STEPS_MAX, TaskDraft, TaskEvent, TaskImport, TaskRefusal, UNFINISHED_BY_AGENT_MAX,
+    ADDED_PARTS_MAX, Brief, CheckSpec, DEPENDENCIES_MAX, IMPORT_MAX, Queue, QueueWanted,
+    SCOPE_BYTES_MAX, SCOPE_MAX, STEPS_MAX, TaskDraft, TaskEvent, TaskImport, TaskRefusal,
+    UNFINISHED_BY_AGENT_MAX,
 };
 use crate::agent::Agent;
 use crate::authority::Caller;
@@ -33,7 +34,7 @@ pub(super) fn add(
     bounded(batch, by, (id, &draft.brief), &draft.finished)?;
     let queue = queue(batch, caller, id, &draft.to)?;
     let brief = Box::new(Brief { queue: queue.clone(), ..draft.brief.clone() });
-    batch.record(id, TaskEvent::Added { by, brief });
+    record_added(batch, by, id, brief);
     batch.texts.extend(draft.body.clone());
     offered(batch, by, id, &queue);
     Ok(())
@@ -59,7 +60,7 @@ pub(super) fn import(
         // Nobody is given what is done.
         let queue = if one.is_done { Queue::Nobody } else { wanted.clone() };
         let brief = Box::new(Brief { queue, ..one.brief.clone() });
-        batch.record(one.id, TaskEvent::Added { by, brief });
+        record_added(batch, by, one.id, brief);
     }
     for one in tasks.iter().rev().filter(|one| one.is_done) {
         judge(batch, (caller, by), one.id, (true, ""))?;
@@ -68,6 +69,15 @@ pub(super) fn import(
         offered(batch, by, one.id, &wanted);
     }
     Ok(())
+}
+
+/// A task is added, and the task that it is a part of knows it from then on.
+fn record_added(batch: &mut Batch<'_>, by: Sender, id: TaskId, brief: Box<Brief>) {
+    let whole = brief.parent;
+    batch.record(id, TaskEvent::Added { by, brief });
+    if let Some(whole) = whole {
+        batch.record(whole, TaskEvent::PartAdded { part: id });
+    }
 }
 
 /// A task that lies on an agent's queue is given to it, if it can begin.
@@ -102,8 +112,12 @@ fn bounded(
     if let Some(on) = brief.dependencies.iter().find(|on| !is_known(on)) {
         return Err(refused(id, TaskRefusal::NoSuchDependency { on: *on }));
     }
-    if let Some(parent) = brief.parent.filter(|parent| batch.task(*parent).is_none()) {
-        return Err(refused(id, TaskRefusal::NoSuchParent { parent }));
+    if let Some(parent) = brief.parent {
+        let whole = batch.task(parent).filter(|whole| !whole.is_over());
+        let whole = whole.ok_or_else(|| refused(id, TaskRefusal::NoSuchParent { parent }))?;
+        if whole.added_parts.len() >= ADDED_PARTS_MAX {
+            return too_many("parts", ADDED_PARTS_MAX);
+        }
     }
     // TK4
     match (&brief.check, by) {

@@ -8,10 +8,13 @@ use std::sync::Arc;
 
 use super::letters::{self, Words};
 use super::{BlockedOn, Task, TaskEvent, Verifier, exceeds_estimate, has_dependants};
-use crate::escalation::{self, EscalateTo, EscalationCause, EscalationDraft, Severity};
+use crate::escalation::{
+    self, EscalateTo, Escalation, EscalationCause, EscalationDraft, EscalationEnd, EscalationEvent,
+    Severity,
+};
 use crate::event::{Event, What};
 use crate::fleet::Fleet;
-use crate::id::{AgentId, EscalationId, SignalId, derived};
+use crate::id::{AgentId, EscalationId, SignalId, TaskId, derived};
 use crate::message::{Mailbox, Sender};
 use crate::signal::{Payload, SignalEvent, SignalKind, Value};
 use crate::text::{Digest, Text, TextBody, beginning, ending};
@@ -37,6 +40,7 @@ pub(super) fn announced(
         let events = escalation::automatic(fleet, worker, cause, &draft, now);
         announced.extend(events.into_iter().map(|event: Event| event.what));
     }
+    announced.extend(settled(fleet, after, event));
     announced
 }
 
@@ -75,6 +79,7 @@ fn signal(fleet: &Fleet, task: &Task, event: &TaskEvent, now: Time) -> Option<Wh
         | TaskEvent::CheckEnded { .. }
         | TaskEvent::Reopened { .. }
         | TaskEvent::Split { .. }
+        | TaskEvent::PartAdded { .. }
         | TaskEvent::Dropped { .. }
         | TaskEvent::Left { .. }
         | TaskEvent::Raised { .. } => return None,
@@ -154,10 +159,49 @@ fn rule(
         | TaskEvent::Verified { .. }
         | TaskEvent::Returned { .. }
         | TaskEvent::Reopened { .. }
+        | TaskEvent::PartAdded { .. }
         | TaskEvent::Dropped { .. }
         | TaskEvent::Left { .. }
         | TaskEvent::Raised { .. } => None,
     }
+}
+
+/// It follows from the task, the rule and the moment: so what is about a task is found again.
+fn escalation_id(task: TaskId, cause: EscalationCause, at: Time) -> EscalationId {
+    EscalationId(derived(task.0 ^ (u128::from(cause as u8) + 1) << 36, at, 0))
+}
+
+/// The open escalations of a rule that nobody has to see any more: the task is over, or no longer waits for what was outside.
+fn settled(fleet: &Fleet, task: &Task, event: &TaskEvent) -> Vec<What> {
+    let is_over = match event {
+        TaskEvent::Verified { .. } | TaskEvent::Dropped { .. } => true,
+        TaskEvent::Taken { .. } => false,
+        TaskEvent::Added { .. }
+        | TaskEvent::PartAdded { .. }
+        | TaskEvent::Queued { .. }
+        | TaskEvent::Continued { .. }
+        | TaskEvent::Counted { .. }
+        | TaskEvent::Noted { .. }
+        | TaskEvent::Stepped { .. }
+        | TaskEvent::Blocked { .. }
+        | TaskEvent::Claimed { .. }
+        | TaskEvent::CheckWanted { .. }
+        | TaskEvent::CheckEnded { .. }
+        | TaskEvent::Returned { .. }
+        | TaskEvent::Reopened { .. }
+        | TaskEvent::Split { .. }
+        | TaskEvent::Left { .. }
+        | TaskEvent::Raised { .. } => return Vec::new(),
+    };
+    let is_settled = |one: &&Escalation| {
+        let cause = one.matter.cause;
+        let is_its = cause != EscalationCause::Asked
+            && one.id == escalation_id(task.id, cause, one.opened_at);
+        is_its && (is_over || cause == EscalationCause::BlockedOutside)
+    };
+    let ended = EscalationEvent::Ended { how: EscalationEnd::Withdrawn };
+    let settled = fleet.escalations().iter().filter(is_settled);
+    settled.map(|one| What::Escalation(one.id, ended.clone())).collect()
 }
 
 fn draft(
@@ -171,7 +215,7 @@ fn draft(
     let head = excerpt.lines().next().unwrap_or_default().to_owned();
     let text = Text { digest: Digest::WITH_ITS_EVENT, bytes: excerpt.len() as u64, head };
     EscalationDraft {
-        id: EscalationId(derived(task.id.0 ^ (u128::from(cause as u8) + 1) << 36, now, 0)),
+        id: escalation_id(task.id, cause, now),
         to: EscalateTo::Parent,
         severity,
         subject: beginning(&words.subject, letters::QUOTED_BYTES_MAX),

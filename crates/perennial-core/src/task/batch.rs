@@ -204,7 +204,12 @@ impl<'f> Batch<'f> {
 
     /// An agent is given a task by somebody else, and told.
     pub fn give(&mut self, by: Sender, agent: AgentId, id: TaskId) {
-        let (spent, session) = (self.spent_before(agent), self.session_of(agent));
+        let session = self.session_of(agent);
+        self.give_in(session, by, agent, id);
+    }
+
+    fn give_in(&mut self, session: Option<SessionNumber>, by: Sender, agent: AgentId, id: TaskId) {
+        let spent = self.spent_before(agent);
         self.record(id, TaskEvent::Taken { by, agent, spent, session });
         if let Some(task) = self.task(id) {
             let words = letters::given(task, by);
@@ -215,16 +220,27 @@ impl<'f> Batch<'f> {
     /// An agent is on no task: the oldest on its queue that it may begin is next.
     pub fn freed(&mut self, agent: Option<AgentId>) {
         let Some(agent) = agent.and_then(|id| self.present(id)) else { return };
+        if let Some(next) = self.next_of(agent) {
+            self.give(Sender::Perennial, agent.id, next);
+        }
+    }
+
+    /// The same for an agent as it is by then.
+    pub fn freed_by_window(&mut self, agent: &Agent) {
+        if let Some(next) = self.next_of(agent) {
+            let session = agent.live_session().map(|session| session.number);
+            self.give_in(session, Sender::Perennial, agent.id, next);
+        }
+    }
+
+    fn next_of(&self, agent: &Agent) -> Option<TaskId> {
         let known = self.fleet.tasks().of(agent.id).map(|task| task.id);
         let all: BTreeSet<TaskId> = known.chain(self.changed.keys().copied()).collect();
         let is_next = |task: &&Task| {
             let lies = task.state == TaskState::Open && task.queue == Queue::Agent(agent.id);
             lies && self.may_begin(agent, task).is_ok()
         };
-        let next = all.into_iter().filter_map(|id| self.task(id)).find(is_next).map(|task| task.id);
-        if let Some(next) = next {
-            self.give(Sender::Perennial, agent.id, next);
-        }
+        all.into_iter().filter_map(|id| self.task(id)).find(is_next).map(|task| task.id)
     }
 
     /// What follows when a task is over: its worker is free, what waited for it may begin, and the task that it is a
@@ -248,7 +264,8 @@ impl<'f> Batch<'f> {
             return;
         };
         let is_open = |part: &TaskId| self.task(*part).is_some_and(|part| !part.is_over());
-        if task.parts.iter().any(is_open) {
+        // By what was added to it nothing is verified: the work was split into its parts.
+        if task.parts.iter().chain(&task.added_parts).any(is_open) {
             return;
         }
         let agent = task.worker;

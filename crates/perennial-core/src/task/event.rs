@@ -100,6 +100,10 @@ pub enum TaskEvent {
         by: Sender,
         into: Vec<TaskId>,
     },
+    /// A task was added as a part of it.
+    PartAdded {
+        part: TaskId,
+    },
     Dropped {
         by: Sender,
         reason: String,

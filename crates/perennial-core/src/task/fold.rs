@@ -22,6 +22,7 @@ pub fn begun(id: TaskId, by: Sender, brief: &Brief, at: Time) -> Task {
         queue: brief.queue.clone(),
         worker: None,
         parts: Vec::new(),
+        added_parts: Vec::new(),
         rounds: 0,
         spent: Spent::default(),
         sessions: TaskSessions::default(),
@@ -32,10 +33,9 @@ pub fn begun(id: TaskId, by: Sender, brief: &Brief, at: Time) -> Task {
     }
 }
 
-/// Folds one event.
+/// Folds one event. A second `Added` says nothing: an id is used once.
 pub fn fold(task: &mut Task, event: &TaskEvent, at: Time) {
     match event {
-        // Its id is used once.
         TaskEvent::Added { .. } => {}
         TaskEvent::Queued { by, queue } => {
             enter(task, TaskState::Open, *by, "", at);
@@ -92,6 +92,7 @@ pub fn fold(task: &mut Task, event: &TaskEvent, at: Time) {
             task.parts.clone_from(into);
             task.open_loop = None;
         }
+        TaskEvent::PartAdded { part } => task.added_parts.push(*part),
         TaskEvent::Dropped { by, reason } => {
             enter(task, TaskState::Dropped, *by, reason, at);
             task.open_loop = None;
@@ -136,6 +137,7 @@ pub fn is_begun_by(event: &TaskEvent, agent: AgentId) -> Option<bool> {
         | TaskEvent::CheckWanted { .. }
         | TaskEvent::CheckEnded { .. }
         | TaskEvent::Added { .. }
+        | TaskEvent::PartAdded { .. }
         | TaskEvent::Noted { .. }
         | TaskEvent::Stepped { .. }
         | TaskEvent::Continued { .. }

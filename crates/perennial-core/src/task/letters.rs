@@ -95,14 +95,17 @@ pub fn returned(task: &Task, by: Sender) -> Words {
     let text = match (by, &task.last_check) {
         (Sender::Perennial, Some(check)) => {
             let named = check.check.as_ref().map_or("its command", Name::as_str);
+            let output = match check.output.trim() {
+                "" => "It printed nothing.",
+                _ => "The end of its output:\n",
+            };
             let said = format!(
-                "The check {named} of {} failed ({}, {round}). {} The end of its output:\n",
+                "The check {named} of {} failed ({}, {round}). {on} {output}",
                 task.id,
                 check.end.words(),
-                on
             );
             let room = LETTER_BYTES_MAX.saturating_sub(said.len());
-            format!("{said}{}", ending(&check.output, room))
+            format!("{said}{}", ending(check.output.trim(), room))
         }
         (Sender::Perennial | Sender::Person | Sender::Agent(_), _) => format!(
             "{} was not accepted as done ({round}). {on} Reason: {}",

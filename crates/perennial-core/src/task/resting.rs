@@ -4,12 +4,14 @@ use super::batch::Batch;
 use super::letters::{self, NAMED_MAX, TITLE_BYTES, Words, quoted};
 use super::{Task, TaskState};
 use crate::agent::Agent;
+use crate::context::Threshold;
 use crate::event::What;
 use crate::fleet::Fleet;
 use crate::id::{AgentId, TaskId};
 use crate::message::Sender;
 use crate::rest::Earned;
 use crate::role::{self, Span};
+use crate::state::Roster;
 use crate::text;
 use crate::time::Time;
 
@@ -28,6 +30,18 @@ pub fn next_of_role(fleet: &Fleet, agent: &Agent) -> Option<TaskId> {
 pub fn given_next(fleet: &Fleet, agent: AgentId, task: TaskId, now: Time) -> Vec<What> {
     let mut batch = Batch::new(fleet, now);
     batch.give(Sender::Perennial, agent, task);
+    batch.events
+}
+
+/// TK7: a window begins for an agent that was given nothing at the end of the last one, and what lies on its queue is next.
+/// The fleet does not know of the new window yet; `agent` does.
+pub fn window_began(fleet: &Fleet, before: Option<&Agent>, agent: &Agent, now: Time) -> Vec<What> {
+    let was_full = before.is_some_and(|it| it.clock.passed >= Some(Threshold::NineTenths));
+    if !was_full || agent.state.roster() == Roster::Cemetery {
+        return Vec::new();
+    }
+    let mut batch = Batch::new(fleet, now);
+    batch.freed_by_window(agent);
     batch.events
 }
 

@@ -68,6 +68,12 @@ impl Tasks {
         self.told.contains_key(&agent)
     }
 
+    /// The open loops that an agent was told of and that nobody has taken up, the oldest first.
+    pub fn loops_told(&self, agent: AgentId) -> impl Iterator<Item = &Task> {
+        let ids = self.told.get(&agent).into_iter().flatten();
+        ids.filter_map(|id| self.get(*id))
+    }
+
     /// The agents for whom it matters what becomes of a task: whose it is, and who was told of it.
     fn concerned(task: &Task) -> impl Iterator<Item = AgentId> {
         let told = loop_told(task);

@@ -38,7 +38,6 @@ pub enum Source {
     Pid,
     TmuxSession,
     Directory,
-    Project,
     Summary,
     /// The summary of an agent in the cemetery.
     FinalSummary,
@@ -174,7 +173,7 @@ const S3_FIELDS: [Field; 17] = [
     ("status", Source::State),
     ("predecessor_id", Source::PredecessorId),
     ("respawn_count", Source::RespawnCount),
-    ("target_dir", Source::Project),
+    ("target_dir", Source::Directory),
 ];
 
 const GAS_TOWN_FIELDS: [Field; 7] = [
@@ -202,7 +201,6 @@ impl Source {
             Source::Pid => "the process of its newest session",
             Source::TmuxSession => "the tmux session that has its pane",
             Source::Directory => "the directory that it works in",
-            Source::Project => "its project",
             Source::Summary => "its summary",
             Source::FinalSummary => "its summary, once it is in the cemetery",
             Source::ContextPercent => "how much of its usable context window is filled",

@@ -4,7 +4,7 @@
 
 use std::fmt::Write;
 
-use perennial_core::context::{Sample, Threshold};
+use perennial_core::context::{Sample, Source, Threshold};
 use perennial_core::hearing::reminder_mark;
 use perennial_core::text::{is_hidden, voiceless, without_ids};
 
@@ -230,6 +230,11 @@ fn measured(sample: Option<&Sample>) -> String {
         return "How much of your context window is used has not been measured yet.".to_owned();
     };
     let Sample { tokens, window, usable, source } = sample;
+    // A share is all that was said.
+    if *source == Source::Reported {
+        let percent = sample.usable_percent();
+        return format!("{percent} % of your usable context window is used, as you reported.");
+    }
     let mut text = format!(
         "{} % of your usable context window is used: {} of {} tokens",
         sample.usable_percent(),
@@ -240,7 +245,13 @@ fn measured(sample: Option<&Sample>) -> String {
         let _ =
             write!(text, " (compaction comes there; the whole window has {})", grouped(*window));
     }
-    let _ = write!(text, ", measured by {}.", source.word());
+    text.push_str(match source {
+        Source::StatusLine => ", by your status line.",
+        Source::Transcript => ", by your transcript.",
+        Source::Table => ", by your transcript and the table of models.",
+        Source::Reported => ", as you reported.",
+        Source::Estimated => ", estimated.",
+    });
     text
 }
 

@@ -1,6 +1,6 @@
 //! `identities/<role>-<name>.json`: one agent in the words of the seed's schema.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use perennial_core::agent::Agent;
 use perennial_core::state::{Roster, State};
@@ -8,11 +8,13 @@ use perennial_core::task::Task;
 use perennial_core::time::Time;
 use serde::Serialize;
 
+use super::place::path_from;
 use super::work::work_file;
 use crate::timestamp::rfc3339_seconds;
 
 /// Where an agent's file is, and what it says; nothing of an agent without a name.
 pub(super) fn page(
+    root: &Path,
     agent: &Agent,
     last_seen: Option<Time>,
     task: Option<&Task>,
@@ -28,6 +30,7 @@ pub(super) fn page(
     let identity = Identity {
         node_id: task.map(|task| task.id.to_string()),
         bead_id: task.and_then(|task| task.brief.reference.clone()),
+        hook_path: hook_path(root, agent),
         ..Identity::of(agent, name.as_str(), role, last_seen)
     };
     Some((path, serde_json::to_string_pretty(&identity).ok()? + "\n"))
@@ -73,17 +76,17 @@ impl<'a> Identity<'a> {
             session_id: agent.session_id().map(|id| id.to_string()),
             pid: agent.live_session().and_then(|s| s.process).map(|process| process.pid),
             tmux_session: agent.launch.host.tmux().map(|place| place.session.clone()),
-            // Its task, and the task's outside reference: added by whoever knows them.
+            // Its task, the task's outside reference, and where its work is: added by whoever knows them.
             node_id: None,
             // The primary one.
             pipeline_id: agent.situations.first().map(ToString::to_string),
             bead_id: None,
             worktree_path: &agent.launch.dir,
-            hook_path: work_file(agent),
+            hook_path: None,
             created_at: rfc3339_seconds(agent.created_at),
             last_seen: last_seen.map(rfc3339_seconds),
             status: status(agent.state),
-            predecessor_id: agent.predecessor().map(|id| id.to_string()),
+            predecessor_id: agent.crashed_predecessor().map(|id| id.to_string()),
             respawn_count: agent.respawn_count,
             target_dir: &agent.launch.dir,
             agent_id: agent.id.to_string(),
@@ -91,6 +94,12 @@ impl<'a> Identity<'a> {
             reason: agent.reason.word(),
         }
     }
+}
+
+/// Where the file of an agent's work is, from the agent's directory; nothing of an agent without a name.
+pub fn hook_path(root: &Path, agent: &Agent) -> Option<String> {
+    let launch = &agent.launch;
+    Some(path_from(root, &launch.project, &launch.dir, &work_file(agent)?))
 }
 
 /// The seed's status words.

@@ -33,7 +33,8 @@ use perennial_core::task::Task;
 use perennial_core::time::Time;
 
 pub use board::{BoardPost, POSTS};
-pub use place::{IN_PROJECT, SUBDIRECTORIES, directory_name, pointer};
+pub use identity::hook_path;
+pub use place::{IN_PROJECT, SUBDIRECTORIES, directory_name, path_from, pointer};
 pub use signals::SignalPage;
 pub use work::{dead_work_file, living_work_file, work_file};
 pub use writer::laid_out_up_to;
@@ -45,6 +46,7 @@ const SETTLED_WITHIN: Duration = Duration::from_millis(200);
 /// The way to the mirror's own thread.
 #[derive(Debug)]
 pub struct Mirror {
+    root: PathBuf,
     sender: Option<Sender<Order>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -73,15 +75,16 @@ impl Mirror {
     ) -> io::Result<Mirror> {
         let (sender, inbox) = channel();
         let root = root.to_owned();
+        let own = root.clone();
         let thread = std::thread::Builder::new().name("mirror".to_owned()).spawn(move || {
-            Writer::new(root, earlier()).run(&inbox);
+            Writer::new(own, earlier()).run(&inbox);
         })?;
-        Ok(Mirror { sender: Some(sender), thread: Some(thread) })
+        Ok(Mirror { root, sender: Some(sender), thread: Some(thread) })
     }
 
     /// Lays out an agent as it is now, with the task that it is on.
     pub fn put(&self, agent: &Agent, measured: Measured, task: Option<&Task>) {
-        if let Some(page) = identity::page(agent, measured.last_seen, task) {
+        if let Some(page) = identity::page(&self.root, agent, measured.last_seen, task) {
             self.order(Order::Identity(agent.id, file(agent, page)));
         }
         self.list(agent, measured);

@@ -43,6 +43,26 @@ pub(super) fn directory(root: &Path, project: &str) -> PathBuf {
     }
 }
 
+/// Where a file of a project's part is, from the directory of an agent.
+pub fn path_from(root: &Path, project: &str, dir: &str, file: &str) -> String {
+    let place = directory(root, project);
+    let way = match Path::new(dir) {
+        dir if place.starts_with(dir) => relative(dir, &place),
+        // The way up from a link is that from where it leads to.
+        dir => relative(&fs::canonicalize(dir).unwrap_or_else(|_| dir.to_owned()), &place),
+    };
+    way.join(file).to_string_lossy().into_owned()
+}
+
+/// The way from one absolute directory to another, up as far as needed.
+fn relative(from: &Path, to: &Path) -> PathBuf {
+    let shared = from.components().zip(to.components()).take_while(|(one, other)| one == other);
+    let shared = shared.count();
+    let up = from.components().skip(shared).map(|_| Path::new(".."));
+    let down = to.components().skip(shared).map(|part| Path::new(part.as_os_str()));
+    up.chain(down).map(Path::to_owned).collect()
+}
+
 /// All directories that there are.
 pub(super) fn all(root: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(root).into_iter().flatten().flatten();
@@ -75,4 +95,21 @@ pub(super) fn make_directory(root: &Path, directory: &Path) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_way_from_one_directory_to_another() {
+        for (from, to, way) in [
+            ("/proj", "/proj/.perennial", ".perennial"),
+            ("/proj/sub/deep", "/proj/.perennial", "../../.perennial"),
+            ("/proj", "/home/me/mirror/proj-1", "../home/me/mirror/proj-1"),
+            ("/", "/proj", "proj"),
+        ] {
+            assert_eq!(relative(Path::new(from), Path::new(to)), Path::new(way), "{from}");
+        }
+    }
 }

@@ -13,7 +13,7 @@ struct Line<'a> {
     /// `live`, `frozen` or `dead`.
     state: &'static str,
     model: Option<&'a str>,
-    role: &'a str,
+    role: Option<&'a str>,
     summary: Option<&'a str>,
     context_pct: Option<u8>,
     situation_ids: Vec<&'a str>,
@@ -37,7 +37,7 @@ pub(super) fn line(agent: &Agent, measured: Measured) -> String {
         session_id: agent.session_id().map(|id| id.to_string()),
         state,
         model: agent.launch.options.model.as_deref(),
-        role: agent.role.as_deref().unwrap_or_default(),
+        role: agent.role.as_deref(),
         summary: summary.filter(|_| !is_over),
         context_pct: measured.context_percent,
         situation_ids: agent.situations.iter().map(|one| one.as_str()).collect(),

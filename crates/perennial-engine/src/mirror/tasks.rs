@@ -75,7 +75,7 @@ fn line(task: &Task) -> String {
             Queue::Nobody | Queue::Agent(_) => None,
         },
         parent: task.brief.parent.map(|id| id.to_string()),
-        parts: task.parts.iter().map(ToString::to_string).collect(),
+        parts: task.added_parts.iter().chain(&task.parts).map(ToString::to_string).collect(),
         reference: task.brief.reference.as_deref().map(words),
         steps: task.brief.steps.len(),
         steps_done: task.steps_done(),

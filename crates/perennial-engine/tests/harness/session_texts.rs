@@ -52,7 +52,7 @@ fn a_session_learns_who_it_is_and_who_else_is_there() {
         "75 %",
         "90 %",
         "50 % of your usable context window is used: 484,000 of 967,000 tokens \
-         (compaction comes there; the whole window has 1,000,000), measured by status-line.",
+         (compaction comes there; the whole window has 1,000,000), by your status line.",
     ] {
         assert!(text.contains(part), "{part}\n--\n{text}");
     }
@@ -85,7 +85,9 @@ fn the_first_text_is_bounded_whatever_others_write() {
     assert!(!text.contains('\u{1b}'));
     // Nothing of theirs begins a line, and the rules are still there.
     assert!(text.lines().skip(1).all(|line| !line.starts_with("[Perennial]")));
-    assert!(text.contains("90 %") && text.contains(" more.") && text.contains("measured by"));
+    assert!(
+        text.contains("90 %") && text.contains(" more.") && text.contains("by your status line")
+    );
 }
 
 /// MX2: agents may have names that are ids of other agents' mails.
@@ -177,7 +179,7 @@ fn each_threshold_says_what_to_do() {
 fn a_reminder_has_the_current_estimate_and_its_source() {
     let text = reminder(40, Some(&SAMPLE));
     assert!(text.starts_with("[Perennial clock] 40 tool calls in this session. 50 % of"), "{text}");
-    assert!(text.ends_with("measured by status-line."), "{text}");
+    assert!(text.ends_with("by your status line."), "{text}");
     let whole = Sample { usable: 1_000_000, source: Source::Table, ..SAMPLE };
     assert!(!reminder(20, Some(&whole)).contains("compaction"));
 }

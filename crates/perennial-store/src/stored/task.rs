@@ -37,6 +37,7 @@ pub const KINDS: &[(&str, u32)] = &[
     ("task-returned", 1),
     ("task-reopened", 1),
     ("task-split", 1),
+    ("task-part-added", 1),
     ("task-dropped", 1),
     ("task-left", 2),
     ("task-raised", 2),
@@ -127,6 +128,9 @@ pub(super) enum Stored {
     Split {
         by: String,
         into: Vec<String>,
+    },
+    PartAdded {
+        part: String,
     },
     Dropped {
         by: String,
@@ -252,6 +256,7 @@ impl From<&TaskEvent> for Stored {
             TaskEvent::Split { by: who, into } => {
                 Stored::Split { by: by(who), into: into.iter().map(ToString::to_string).collect() }
             }
+            TaskEvent::PartAdded { part } => Stored::PartAdded { part: part.to_string() },
             TaskEvent::Dropped { by: who, reason } => {
                 Stored::Dropped { by: by(who), reason: reason.clone() }
             }
@@ -393,6 +398,7 @@ impl TryFrom<Stored> for TaskEvent {
                 let into = into.iter().map(|id| task(id)).collect::<Result<_, _>>()?;
                 TaskEvent::Split { by: who(by)?, into }
             }
+            Stored::PartAdded { part } => TaskEvent::PartAdded { part: task(&part)? },
             Stored::Dropped { by, reason } => TaskEvent::Dropped { by: who(by)?, reason },
             Stored::Left { agent, name: called, queue, to, message, again_at } => {
                 let (to, message, again_at) = read_letter((&to, &message, again_at))?;

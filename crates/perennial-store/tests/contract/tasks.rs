@@ -169,6 +169,7 @@ pub fn examples() -> Vec<(&'static str, What)> {
         ),
         ("task-reopened", task(TaskEvent::Reopened { by, queue, reason: reason.clone() })),
         ("task-split", task(TaskEvent::Split { by, into: vec![TaskId(12), TaskId(13)] })),
+        ("task-part-added", task(TaskEvent::PartAdded { part: TaskId(14) })),
         ("task-dropped", task(TaskEvent::Dropped { by, reason })),
         ("task-left-again", task(left)),
         ("task-left", task(left_before)),

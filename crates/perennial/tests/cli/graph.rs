@@ -206,3 +206,54 @@ fn many_readers_at_once_get_whole_answers() {
     });
     assert_eq!(queried(&sealed, &[]).len(), 2);
 }
+
+/// The seed's form: a session is live, frozen or dead; what it worked on is its domain; its summaries are descriptions.
+// covers: H-16
+#[test]
+fn a_session_has_the_seeds_states_domains_and_both_summaries() {
+    let sealed = Sealed::up();
+    let report = format!(
+        "if test -e again; then s='half way'; else s='begun'; fi; touch again; \
+         {} report --summary \"$s\"; read x",
+        crate::sealed::PROGRAM
+    );
+    sealed.ok(["spawn", "bob", "--situation", "auth", "--", "/bin/sh", "-c", &report]);
+    sealed.until("it is reported", || sealed.show("bob").summary.is_some());
+    let newest = |words: &[&str]| -> GraphSession {
+        sealed.json::<Vec<GraphSession>>(&[&["graph", "query"], words].concat()).swap_remove(0)
+    };
+    let states = |session: &GraphSession| -> Vec<String> {
+        let of_state = session.belongings.iter().filter(|one| one.quality == "state");
+        of_state.filter_map(|one| one.text.clone()).collect()
+    };
+    let session = newest(&[]);
+    assert_eq!(states(&session), ["live"]);
+    assert!(has(&session, "domain", "situation:auth"), "{session:?}");
+    assert!(has(&session, "description", "begun"), "{session:?}");
+    // Found by what it worked on, in any case, also by what it works on besides.
+    sealed.ok(["set", "bob", "--situation", "auth", "--situation", "docs"]);
+    for situation in ["auth", "AUTH", "docs"] {
+        assert_eq!(
+            queried(&sealed, &["--situation", situation]),
+            [named("bob", "1")],
+            "{situation}"
+        );
+    }
+    assert!(queried(&sealed, &["--situation", "aut"]).is_empty());
+    sealed.ok(["stop", "bob"]);
+    assert_eq!(states(&newest(&["--situation", "docs"])), ["frozen"]);
+    sealed.ok(["wake", "bob"]);
+    sealed.until("it is reported", || has(&newest(&[]), "description", "half way"));
+    // The session before stays as it ended; only the newest is its agent's.
+    let both: Vec<GraphSession> = sealed.json(&["graph", "query"]);
+    let both: Vec<Vec<String>> = both.iter().map(states).collect();
+    assert_eq!(both, [["live"], ["dead"]]);
+    sealed.ok(["bury", "bob", "--summary", "it is done"]);
+    let session = newest(&[]);
+    assert_eq!(states(&session), ["dead"]);
+    for description in ["half way", "it is done"] {
+        assert!(has(&session, "description", description), "{description}: {session:?}");
+    }
+    let before = export(&sealed);
+    assert_eq!(rebuilt(&sealed), before);
+}

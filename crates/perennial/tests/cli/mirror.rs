@@ -245,7 +245,8 @@ fn fifty_writers_at_once_leave_every_file_whole_and_lose_nothing() {
                         0 => sealed.run(["set", "bob", "--env", &key]),
                         _ => {
                             let field = format!("text=number {number}");
-                            sealed.run(["set", "bob", "--situation", &situation]);
+                            let set = sealed.run(["set", "bob", "--situation", &situation]);
+                            assert_eq!(set.code, 0, "{set:?}");
                             sealed.run([
                                 "signal", "send", "GUIDANCE", "--to", "bob", "--field", &field,
                             ])

@@ -315,3 +315,55 @@ fn hostile_payloads_act_on_nothing() {
     assert!(!within(&sealed, "eve", &format!("{PROGRAM} signal ls")).contains("GUIDANCE"));
     assert!(within(&sealed, "bob", &format!("{PROGRAM} signal ls")).contains("GUIDANCE"));
 }
+
+/// What the seed enumerates takes the seed's words only, and null can be sent where there is nothing to say.
+#[test]
+fn enumerated_fields_take_their_words_and_nullable_ones_null() {
+    let sealed = Sealed::up();
+    worker(&sealed, "kid", &[]);
+    let warning = |urgency: &str| {
+        let payload =
+            json!({ "identity_name": "kid", "urgency": urgency, "symptoms_detected": ["slow"] });
+        send_within(&sealed, "kid", "CONTEXT_WARNING", "", &payload)
+    };
+    for urgency in ["none", "low", "medium", "high"] {
+        assert_eq!(warning(urgency)["payload"]["urgency"], urgency);
+    }
+    let refused = warning("banana");
+    assert_eq!(refused["kind"], "signal-payload", "{refused}");
+    let why = refused["detail"].as_str().expect("a reason");
+    assert!(why.contains("urgency") && why.contains("none, low, medium or high"), "{why}");
+    let hook = |phase: &str| {
+        let payload = json!({ "identity_name": "kid", "phase": phase, "work_summary": "x", "hook_path": null });
+        send_within(&sealed, "kid", "HOOK_UPDATED", "", &payload)
+    };
+    for phase in ["investigation", "planning", "implementation", "testing", "completion"] {
+        assert_eq!(hook(phase)["payload"]["phase"], phase);
+    }
+    assert_eq!(hook("lunch")["kind"], "signal-payload");
+    // A nullable field: refused without a word about it, and null is how one says that there is none.
+    let merge = |fields: &str| {
+        let command = format!(
+            "{PROGRAM} --json signal send MERGE_READY --field identity_name=kid --field branch=b {fields}"
+        );
+        let told = within(&sealed, "kid", &command);
+        serde_json::from_str::<Value>(&told).unwrap_or_else(|_| panic!("{told}"))
+    };
+    let refused = merge("--field pr_number=7");
+    let why = refused["detail"].as_str().expect("a reason");
+    assert!(why.contains("node_id") && why.contains("null"), "{why}");
+    let sent = merge("--field pr_number=null --field node_id=null");
+    assert_eq!(
+        (&sent["payload"]["node_id"], &sent["payload"]["pr_number"]),
+        (&Value::Null, &Value::Null),
+        "{sent}"
+    );
+    // Where null is not allowed the word is a text as any other.
+    let sent = within(
+        &sealed,
+        "kid",
+        &format!("{PROGRAM} --json signal send NEEDS_REVIEW --field summary=null"),
+    );
+    let sent: Value = serde_json::from_str(&sent).expect("JSON");
+    assert_eq!(sent["payload"]["summary"], "null");
+}

@@ -510,3 +510,82 @@ fn texts_of_tasks_come_from_standard_input() {
     let tasks: Vec<Task> = serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{ran:?}"));
     assert_eq!(show(&sealed, &tasks[0].id).text.as_deref(), Some("line 1\nline 2\n"));
 }
+
+/// A part is a task with a parent, whether the parent was split into it or it was added.
+#[test]
+fn parts_that_were_added_are_shown_with_their_state_and_done_tells_of_the_open_ones() {
+    let sealed = Sealed::up();
+    let whole = add(&sealed, "the release", &[]);
+    let notes = add(&sealed, "write the notes", &["--parent", &whole.id]);
+    let tag = add(&sealed, "tag it", &["--parent", &whole.id]);
+    sealed.ok(["task", "done", &tag.id]);
+    let shown = show(&sealed, &whole.id);
+    assert_eq!(shown.parts, [notes.id.clone(), tag.id.clone()]);
+    let states: Vec<(&str, &str)> =
+        shown.part_states.iter().map(|part| (part.title.as_str(), part.state.as_str())).collect();
+    assert_eq!(states, [("write the notes", "open"), ("tag it", "verified")]);
+    let card = sealed.ok(["task", "show", &whole.id]);
+    let line = |id: &str, state: &str| {
+        let line = card.lines().find(|line| line.contains(id)).unwrap_or_default();
+        assert!(line.contains(state), "{card}");
+    };
+    line(&notes.id, "open");
+    line(&tag.id, "verified");
+    assert!(card.contains("parts:") && card.contains("“write the notes”"), "{card}");
+    // The mirror says the same, also after a daemon that was killed.
+    sealed.kill_daemon();
+    sealed.start_daemon();
+    assert_eq!(show(&sealed, &whole.id).parts.len(), 2);
+    sealed.ok(["task", "note", &whole.id, "-m", "soon"]);
+    let mirrored = || {
+        let lines = crate::mirror::tasks(&sealed);
+        lines.into_iter().find(|line| line["id"] == whole.id.as_str()).unwrap_or_default()
+    };
+    sealed.until("the mirror has its parts", || {
+        mirrored()["parts"] == serde_json::json!([notes.id, tag.id])
+    });
+    // Done is done, but whoever says so is told what is open.
+    let done = sealed.run(["task", "done", &whole.id]);
+    assert_eq!(done.code, 0, "{done:?}");
+    let told = format!("{}{}", done.stdout, done.stderr);
+    assert!(told.contains("1 of 2 parts is not done") && told.contains(&notes.id[20..]), "{told}");
+    // One that is split names its parts by the same word, and waits for those that were added, too.
+    let split = add(&sealed, "port it", &[]);
+    let early = add(&sealed, "read it", &["--parent", &split.id]);
+    sealed.ok(["task", "split", &split.id, "--into", "the lexer", "--into", "the grammar"]);
+    let parts = show(&sealed, &split.id).parts;
+    assert_eq!((parts.len(), &parts[0]), (3, &early.id));
+    for part in &parts[1..] {
+        sealed.ok(["task", "done", part]);
+    }
+    assert_eq!(show(&sealed, &split.id).state, "split");
+    sealed.ok(["task", "done", &early.id]);
+    assert_eq!(show(&sealed, &split.id).verified_by.as_deref(), Some("parts"));
+}
+
+/// An estimate is in steps or in tokens; what it took is shown beside it.
+#[test]
+fn estimates_and_what_a_task_took_are_shown() {
+    let sealed = Sealed::up();
+    worker(&sealed, "bob", &[]);
+    let task = add(&sealed, "sort them", &["--to", "bob", "--estimate-steps", "1"]);
+    assert_eq!((task.estimate_steps, task.estimate_tokens), (Some(1), None));
+    assert_eq!((task.steps_done, task.exceeds_estimate, task.tokens), (0, false, None));
+    let card = sealed.ok(["task", "show", &task.id]);
+    assert!(card.contains("1 step\n") && card.contains("0 of 0 steps"), "{card}");
+    for step in ["one", "two"] {
+        works(&sealed, "bob", &format!("task step {} --add {step}", task.id));
+    }
+    works(&sealed, "bob", &format!("task step {}", task.id));
+    let shown = show(&sealed, &task.id);
+    assert_eq!((shown.steps_done, shown.steps.len(), shown.exceeds_estimate), (1, 2, false));
+    // With the third step it is more than twice as much as was thought.
+    works(&sealed, "bob", &format!("task step {} --add three", task.id));
+    let shown = show(&sealed, &task.id);
+    assert!(shown.exceeds_estimate, "{shown:?}");
+    assert!(sealed.ok(["task", "show", &task.id]).contains("more than twice the estimate"));
+    let tokens = add(&sealed, "count them", &["--estimate-tokens", "2000"]);
+    assert_eq!((tokens.estimate_tokens, tokens.estimate_steps), (Some(2000), None));
+    // Nobody counts the tokens of a bare command: that is said, and no number is made up.
+    assert!(sealed.ok(["task", "show", &tokens.id]).contains("tokens not known"));
+}

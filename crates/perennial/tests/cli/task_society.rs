@@ -1,5 +1,7 @@
 //! Tasks with a real agent CLI: the scripted model itself takes, claims and splits them.
 
+use perennial_api::escalation::Escalation;
+use perennial_api::signal::SignalList;
 use perennial_api::task::{Task, TaskList};
 use serde_json::{Value, json};
 
@@ -112,4 +114,66 @@ fn claude_splits_its_task_and_its_parent_takes_up_what_it_leaves() {
     verb(&stage, &["send", "ada", "--wait", &prompt(&turns)]);
     stage.until("it is taken", || show(&stage, &parts[0]).assignee.as_deref() == Some("ada"));
     assert!(loops().tasks.iter().all(|task| task.id != parts[0]));
+}
+
+/// The model itself signals, adds a task with an estimate, and by its own calls brings about each escalation that follows
+/// from a rule about tasks.
+// covers: G-08, S-08
+#[test]
+fn claude_signals_adds_an_estimated_task_and_sets_off_every_rule_by_its_own_calls() {
+    let stage = Stage::new(&Harness::named("claude"));
+    verb(&stage, &["spawn", "lead", "--", "sleep", "1000000"]);
+    let small = add(&stage, &["sort the imports", "--estimate-steps", "1"]);
+    let whole = add(&stage, &["port the parser"]);
+    let waiting = add(&stage, &["release it", "--depends-on", &whole.id]);
+    let signal = json!({ "action": "send", "kind": "NEEDS_REVIEW", "payload": { "summary": "see the plan" } });
+    let step = |text: &str| task(&json!({ "action": "step", "text": text }));
+    let turns = json!([
+        { "tools": [{ "name": "mcp__perennial__signal", "input": signal }] },
+        task(&json!({ "action": "add", "title": "write the guide", "estimate_steps": 3, "reference": "DOC-7",
+            "scope": ["docs"], "depends_on": [whole.id], "parent": whole.id })),
+        step("one"),
+        step("two"),
+        step("three"),
+        task(&json!({ "action": "block", "on": "outside", "text": "needs a licence key" })),
+        task(&json!({ "action": "take", "id": whole.id })),
+        task(&json!({ "action": "split", "items": ["the lexer", "the grammar"] })),
+        { "text": "Split." },
+    ]);
+    spawn(&stage, "bob", &["--parent", "lead", "--task", &small.id], &turns);
+    stage.until("it is split", || show(&stage, &whole.id).state == "split");
+    // Each is told to who is above, once, by the rule that asked for it.
+    let escalations = || -> Vec<Escalation> {
+        serde_json::from_str(&verb(&stage, &["--json", "escalations"])).expect("escalations")
+    };
+    let mut told: Vec<(String, String, Vec<String>)> =
+        escalations().into_iter().map(|one| (one.cause, one.from, one.steps)).collect();
+    told.sort();
+    let to_lead = |cause: &str| (cause.to_owned(), "bob".to_owned(), vec!["lead".to_owned()]);
+    assert_eq!(
+        told,
+        [to_lead("blocked-outside"), to_lead("scope-grew"), to_lead("split-has-dependants")]
+    );
+    let signals: SignalList =
+        serde_json::from_str(&verb(&stage, &["--json", "signal", "ls", "--kind", "NEEDS_REVIEW"]))
+            .expect("signals");
+    let [sent] = &signals.signals[..] else { panic!("{signals:?}") };
+    assert_eq!((sent.from.as_str(), sent.to.as_str()), ("bob", "lead"));
+    assert_eq!(sent.payload["summary"], "see the plan");
+    // The task is as the model said, and a part of the other.
+    let parts = show(&stage, &whole.id).parts;
+    let guide = show(&stage, &parts[0]);
+    assert_eq!((guide.title.as_str(), guide.estimate_steps), ("write the guide", Some(3)));
+    assert_eq!(
+        (guide.reference.as_deref(), &guide.scope[..]),
+        (Some("DOC-7"), &["docs".to_owned()][..])
+    );
+    assert_eq!((&guide.depends_on, guide.added_by.as_str()), (&vec![whole.id.clone()], "bob"));
+    assert_eq!(show(&stage, &waiting.id).waits_for, [whole.id]);
+    let small = show(&stage, &small.id);
+    assert_eq!((small.exceeds_estimate, small.blocked_on.as_deref()), (true, Some("outside")));
+    // What is verified needs nobody's attention any more.
+    verb(&stage, &["task", "verify", &small.id]);
+    let left = escalations().into_iter().filter(|one| one.state == "open").map(|one| one.cause);
+    assert_eq!(left.collect::<Vec<_>>(), ["split-has-dependants"]);
 }

@@ -1,6 +1,8 @@
 //! `--vocabulary`: agents in the words of each seed, printed and read.
 
 use perennial_api::role::Role;
+use perennial_core::state::State;
+use perennial_core::vocabulary::Vocabulary;
 use serde_json::{Map, Value, json};
 
 use crate::callers::{Who, ask_one};
@@ -137,6 +139,10 @@ const JULIAN: &str = "type status name color colorName gender gridPosition faceV
 const HAAK: &str = "session_id state model role summary context_pct situation_ids registered updated \
                     final_summary freeze_state";
 
+/// Tavern's own words for an agent, and Gas Town's.
+const TAVERN: &str = "name state activity parent reason summary";
+const GAS_TOWN: &str = "agent role state session bead context_pct notes";
+
 /// An agent's document, which has these fields in this order and no others.
 #[track_caller]
 fn document(sealed: &Sealed, agent: &str, vocabulary: &str, fields: &str) -> Document {
@@ -169,7 +175,7 @@ fn the_examples_of_the_seeds_are_reproduced() {
         "status": "active",
         "predecessor_id": null,
         "respawn_count": 0,
-        "target_dir": agent.project,
+        "target_dir": agent.dir,
     });
     for (key, value) in expected.as_object().expect("an object") {
         assert_eq!(&identity[key], value, "{key}");
@@ -184,4 +190,149 @@ fn the_examples_of_the_seeds_are_reproduced() {
     let line = document(&sealed, "impl_auth", "haak", HAAK);
     assert_eq!((&line["state"], &line["role"]), (&json!("live"), &json!("orchestrator")));
     assert_eq!((&line["session_id"], &line["final_summary"]), (&json!(session.id), &Value::Null));
+    let tavern = document(&sealed, "impl_auth", "tavern", TAVERN);
+    assert_eq!((&tavern["state"], &tavern["activity"]), (&json!("alive"), &json!("working")));
+    assert_eq!((&tavern["parent"], &tavern["reason"]), (&Value::Null, &json!("running")));
+    sealed.ok(["spawn", "toast", "--role", "worker", "--", "sleep", "1000000"]);
+    let task: Value = sealed.json(&["task", "add", "polish", "--to", "toast"]);
+    let polecat = document(&sealed, "toast", "gastown", GAS_TOWN);
+    assert_eq!((&polecat["role"], &polecat["bead"]), (&json!("polecat"), &task[0]["id"]));
+    // What Julian's lead reports of a team has the same words: a name and a status for each that is alive.
+    let alive: Vec<Document> = sealed.json(&["ls", "--state", "alive", "--vocabulary", "julian"]);
+    let lyra = alive.iter().find(|one| one["name"] == "Lyra").expect("listed");
+    assert_eq!((&lyra["status"], &lyra["gridPosition"]), (&json!("alive"), &Value::Null));
+}
+
+/// The rows of the table of states in the published document.
+fn published() -> Vec<Vec<String>> {
+    let text = include_str!("../../../../docs/vocabularies.md");
+    let table = text.split("## States of agents").nth(1).expect("a table");
+    let rows = table.lines().skip_while(|line| !line.starts_with('|'));
+    let rows = rows.take_while(|line| line.starts_with('|')).skip(2);
+    let cells =
+        |row: &str| row.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect();
+    rows.map(cells).collect()
+}
+
+/// Every state of the model, in each vocabulary: as the document says it, and as it is printed of an agent in that state.
+#[test]
+fn every_state_of_an_agent_is_printed_as_the_published_table_says() {
+    let rows = published();
+    let states: Vec<&str> = rows.iter().map(|row| row[0].trim_matches('`')).collect();
+    assert_eq!(states, State::ALL.map(State::word), "every state has a row");
+    for (row, state) in rows.iter().zip(State::ALL) {
+        for (cell, vocabulary) in row[1..].iter().zip(Vocabulary::ALL) {
+            let words = cell.split(", ").map(|word| word.split(' ').next().unwrap_or_default());
+            for word in words.map(|word| word.trim_matches('`')) {
+                assert!(
+                    vocabulary.states(word).contains(&state),
+                    "{vocabulary:?} {word} {state:?}"
+                );
+            }
+        }
+    }
+    // Each agent is in the state that it is called after.
+    let sealed = Sealed::new();
+    std::fs::create_dir_all(&sealed.home.config).expect("made");
+    std::fs::write(sealed.home.config.join("config.toml"), "max_running = 2\n").expect("written");
+    sealed.start_daemon();
+    let sleeps = ["sleep", "1000000"];
+    sealed.spawn_with(&["working"], &sleeps);
+    sealed.spawn_with(&["sleeping"], &sleeps);
+    sealed.ok(["stop", "sleeping"]);
+    sealed.spawn_with(&["dead"], &sleeps);
+    sealed.ok(["bury", "dead"]);
+    sealed.ok(["spawn", "crashed", "--", "/bin/sh", "-c", "exit 3"]);
+    let is = |name: &str| sealed.show(name).state == name;
+    // Its fourth retry waits long enough to look at it.
+    sealed.until("it waits", || is("crashed") && sealed.show("crashed").respawn_count >= 3);
+    for name in ["working", "sleeping", "dead", "crashed"] {
+        assert!(is(name), "{name}: {}", sealed.show(name).state);
+        let row = rows.iter().find(|row| row[0] == format!("`{name}`")).expect("a row");
+        for (cell, word) in row[1..].iter().zip(["haak", "tavern", "julian", "s3", "gastown"]) {
+            let shown: Document = sealed.json(&["show", name, "--vocabulary", word]);
+            let said = shown.get("state").or(shown.get("status")).expect("a state");
+            let said = said.as_str().expect("a word");
+            assert!(cell.contains(&format!("`{said}`")), "{word} {name}: {said} is not in {cell}");
+            let detail = shown.get("activity").and_then(Value::as_str);
+            assert!(
+                detail.is_none_or(|detail| cell.contains(&format!("(`{detail}`)"))),
+                "{word} {name}"
+            );
+        }
+    }
+}
+
+/// What S3's identity says is true: where the agent works, where the file of its work is, and after which crash.
+// covers: S-03
+#[test]
+fn an_identity_leads_to_the_agents_directory_its_work_and_its_crashed_predecessor() {
+    let sealed = Sealed::up();
+    let git = |words: &[&str]| {
+        let done = std::process::Command::new("git").args(words).current_dir(&sealed.dir).output();
+        assert!(done.expect("git runs").status.success(), "{words:?}");
+    };
+    git(&["init", "-q"]);
+    std::fs::create_dir(sealed.dir.join("sub")).expect("made");
+    sealed.ok(["spawn", "bob", "--", "sleep", "1000000"]);
+    sealed.ok(["spawn", "eve", "--dir", "sub", "--", "sleep", "1000000"]);
+    let in_mirror = |name: &str| -> Document {
+        let places = [sealed.home.mirror(), sealed.dir.join(".perennial")];
+        let roots = places.iter().flat_map(|place| {
+            let below = std::fs::read_dir(place).into_iter().flatten().flatten();
+            below.map(|entry| entry.path()).chain([place.clone()])
+        });
+        let files = roots.map(|root| root.join(format!("identities/agent-{name}.json")));
+        let text = files.filter_map(|file| std::fs::read_to_string(file).ok()).last();
+        serde_json::from_str(&text.expect("a file")).expect("a document")
+    };
+    let work = |identity: &Document| -> Document {
+        let word = |field: &str| identity[field].as_str().expect("a path").to_owned();
+        let (dir, hook) = (word("target_dir"), word("hook_path"));
+        assert!(!hook.starts_with('/'), "{hook}");
+        let path = std::path::Path::new(&dir).join(hook);
+        let text = std::fs::read_to_string(&path).unwrap_or_else(|_| panic!("{path:?}"));
+        serde_json::from_str(&text).expect("a document")
+    };
+    let shown = |name: &str| document(&sealed, name, "s3", S3);
+    for name in ["bob", "eve"] {
+        let agent = sealed.show(name);
+        sealed.until("its work is laid out", || in_mirror(name)["hook_path"].is_string());
+        for identity in [shown(name), in_mirror(name)] {
+            assert_eq!(identity["target_dir"], json!(agent.dir), "{name}");
+            assert_eq!(identity["predecessor_id"], Value::Null);
+            assert_eq!(work(&identity)["identity_name"], name);
+        }
+        let card = sealed.ok(["show", name]);
+        assert!(!card.contains(".git"), "{card}");
+        assert!(!sealed.ok(["show", name, "--vocabulary", "s3"]).contains(".git"));
+    }
+    // In the project itself, where it is readable in the seed's form.
+    sealed.ok(["init"]);
+    for name in ["bob", "eve"] {
+        sealed.ok(["set", name, "--situation", "moved"]);
+    }
+    assert_eq!(shown("bob")["hook_path"], ".perennial/work/bob.json");
+    assert_eq!(shown("eve")["hook_path"], "../.perennial/work/eve.json");
+    sealed.until("the files are there", || {
+        ["bob", "eve"].iter().all(|name| {
+            sealed.dir.join(format!(".perennial/identities/agent-{name}.json")).exists()
+        })
+    });
+    for name in ["bob", "eve"] {
+        sealed.until("it is laid out there", || {
+            in_mirror(name)["hook_path"] == shown(name)["hook_path"]
+        });
+        assert_eq!(work(&shown(name))["identity_name"], name);
+    }
+    // A session that somebody wanted follows nobody's crash; one after a crash names the session that crashed.
+    sealed.ok(["restart", "bob"]);
+    assert_eq!(shown("bob")["predecessor_id"], Value::Null);
+    let crashed = sealed.show("bob").session.expect("a session");
+    crate::processes::kill(crate::processes::running(crashed.pid.expect("it runs")));
+    sealed.watch().running("bob", 3);
+    assert_eq!(shown("bob")["predecessor_id"], json!(crashed.id));
+    sealed.until("the mirror says so", || in_mirror("bob")["predecessor_id"] == json!(crashed.id));
+    sealed.ok(["restart", "bob"]);
+    assert_eq!(shown("bob")["predecessor_id"], Value::Null);
 }

@@ -2,10 +2,12 @@
 
 use perennial_api::signal::Signal;
 use perennial_api::task::Task;
+use perennial_core::task::TaskState;
 use serde_json::{Map, Value, json};
 
 use crate::callers::{Who, ask_one};
-use crate::sealed::Sealed;
+use crate::mail::{within, worker};
+use crate::sealed::{PROGRAM, Sealed};
 use crate::task::{add, show};
 
 type Document = Map<String, Value>;
@@ -38,23 +40,28 @@ fn work() -> Sealed {
         "taken",
         &["--to", "bob", "--step", "find", "--step", "mend", "--ref", "AUTH-123"],
     );
+    // Without a check it waits for somebody's word.
+    worker(&sealed, "kim", &[]);
+    let claimed = add(&sealed, "claimed", &["--to", "kim"]).id;
+    let said = within(&sealed, "kim", &format!("{PROGRAM} task done {claimed}"));
+    assert!(said.contains("claimed"), "{said}");
     sealed
 }
 
-const TITLES: [&str; 6] = ["open", "taken", "blocked", "split", "verified", "dropped"];
+const TITLES: [&str; 7] = ["open", "taken", "claimed", "blocked", "split", "verified", "dropped"];
 
 /// Whose words; the fields of a task's id and state; its states in the order of `TITLES`.
 const VOCABULARIES: [(&str, &str, &str, &str); 5] = [
-    ("haak", "situation_id", "state", "open taken blocked split verified dropped"),
-    ("julian", "taskId", "status", "open taken blocked split verified dropped"),
+    ("haak", "situation_id", "state", "open taken claimed blocked split verified dropped"),
+    ("julian", "taskId", "status", "open taken claimed blocked split verified dropped"),
     (
         "tavern",
         "queue_item",
         "state",
-        "pending in-progress in-progress in-progress completed dropped",
+        "pending in-progress in-progress in-progress in-progress completed dropped",
     ),
-    ("s3", "node_id", "status", "pending active active active validated abandoned"),
-    ("gastown", "bead", "state", "open open open open closed closed"),
+    ("s3", "node_id", "status", "pending active active active active validated abandoned"),
+    ("gastown", "bead", "state", "open open open open open closed closed"),
 ];
 
 #[test]
@@ -64,6 +71,13 @@ fn every_state_of_a_task_is_printed_and_read_in_each_vocabulary() {
         let list: perennial_api::task::TaskList = sealed.json(&["task", "ls", "--all"]);
         list.tasks
     };
+    // Every state of the model is among them.
+    let mut states: Vec<&str> = ours.iter().map(|task| task.state.as_str()).collect();
+    states.sort_unstable();
+    states.dedup();
+    let mut all = TaskState::WORDS;
+    all.sort_unstable();
+    assert_eq!(states, all);
     for (vocabulary, id, state, said) in VOCABULARIES {
         let words = TITLES.into_iter().zip(said.split(' '));
         let all = listed(&sealed, &["--all", "--vocabulary", vocabulary]);
@@ -90,7 +104,9 @@ fn every_state_of_a_task_is_printed_and_read_in_each_vocabulary() {
 fn words_of_other_vocabularies_and_states_within_states() {
     let sealed = work();
     // The states within a state of Gas Town, and its roles.
-    for (word, title) in [("pinned", "taken"), ("decomposed", "split"), ("blocked", "blocked")] {
+    for (word, title) in
+        [("pinned", "taken"), ("done", "claimed"), ("decomposed", "split"), ("blocked", "blocked")]
+    {
         let found = listed(&sealed, &["--state", word, "--vocabulary", "gastown"]);
         assert_eq!((found.len(), &found[0]["title"]), (1, &json!(title)));
     }
@@ -147,7 +163,7 @@ fn the_work_of_the_seeds_examples_is_reproduced() {
         "tests_status": null,
         "attempts": 0,
         "last_error": null,
-        "target_dir": task.project,
+        "target_dir": sealed.dir,
     });
     assert_eq!(Value::Object(document("s3")), node);
     let situation = json!({
@@ -155,7 +171,7 @@ fn the_work_of_the_seeds_examples_is_reproduced() {
         "state": "taken",
         "actor": "bob",
         "method": null,
-        "domain": task.project,
+        "domain": sealed.dir,
         "description": "taken",
         "registered": task.added_at,
         "updated": task.since,
@@ -231,4 +247,21 @@ fn signals_are_printed_and_read_in_each_vocabulary() {
     // Without the vocabulary an agent may be called so.
     let problem = sealed.refused(4, &["signal", "ls", "--from", "spawn"]);
     assert!(problem.title.contains("spawn"), "{problem:?}");
+}
+
+/// Open loops are tasks, and are printed as such.
+#[test]
+fn loops_are_printed_in_each_vocabulary() {
+    let sealed = work();
+    assert!(sealed.ok(["loops", "--vocabulary", "s3"]).contains("no open loops"));
+    sealed.ok(["bury", "bob"]);
+    for (vocabulary, id, state, _) in VOCABULARIES {
+        let left: Document = sealed.json(&["loops", "--vocabulary", vocabulary]);
+        let left: Vec<Document> = serde_json::from_value(left["tasks"].clone()).expect("documents");
+        assert_eq!(left.len(), 1, "{vocabulary}: {left:?}");
+        let ours = show(&sealed, left[0][id].as_str().expect("an id"));
+        assert_eq!((ours.title.as_str(), ours.open_loop.is_some()), ("taken", true));
+        let table = sealed.ok(["loops", "--vocabulary", vocabulary]);
+        assert!(table.contains(id) && table.contains(state), "{table}");
+    }
 }

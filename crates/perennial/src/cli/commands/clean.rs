@@ -20,7 +20,7 @@ Examples: perennial clean bob
 Removes what the agent's sessions printed, and Perennial's own copies of its conversations. A copy stays as long as an \
 agent outside the cemetery may resume the conversation, or it is part of the record of another agent that was not cleaned; \
 `perennial prune` takes it once that is over. The agent's record, its summary and legacies, its mail and posts, \
-the entity graph and the agent CLI's own files stay.
+the entity graph, its checkpoints, the snapshots of its work tree and the agent CLI's own files stay.
 
 Only a person may clean, after a question on a terminal; a script of yours uses --yes. What was removed is recorded: \
 `perennial show` says it.")]

@@ -56,8 +56,9 @@ Examples: perennial signal send GUIDANCE --to bob --field text='use port 8081'
           perennial signal send MERGE_CONFLICT --to bob \\
               --field identity_name=bob \\
               --field conflicting_files=src/a --field conflicting_files=src/b \\
-              --payload '{\"resolution_hints\": null}'
+              --field resolution_hints=null
 
+Where a field may be null, the word null says that there is no value. \
 `perennial signal schema KIND` shows the fields of a kind, who may send it and to whom.")]
 pub struct SendArgs {
     /// The kind, such as NEEDS_INPUT

@@ -12,7 +12,7 @@ use crate::cli::context::Context;
 use crate::cli::failure::{Failure, VerbResult};
 use crate::cli::launch::{directory, existing_directory};
 use crate::cli::number::within;
-use crate::cli::render::document::{Document, document, documents, of_tasks};
+use crate::cli::render::document::{Document, TaskDocuments, document, documents, of_tasks};
 use crate::cli::render::task;
 use crate::cli::render::text::plain;
 use crate::cli::vocabulary::Words;
@@ -324,7 +324,9 @@ pub fn run(args: Args, context: &Context) -> VerbResult {
     let claims = matches!(request.action, TaskAction::Done | TaskAction::Verify);
     context.show(&answer, |tasks: &Vec<Task>| {
         let told = tasks.iter().map(task::changed);
-        told.chain(tasks.iter().filter(|_| claims).filter_map(task::open_steps)).collect()
+        let claimed = || tasks.iter().filter(|_| claims);
+        let open = claimed().filter_map(task::open_steps);
+        told.chain(open).chain(claimed().filter_map(task::open_parts)).collect()
     })?;
     Ok(ExitCode::Done)
 }
@@ -394,7 +396,7 @@ fn ls(args: &LsArgs, context: &Context) -> VerbResult {
     ];
     let answer = context.client.get(&client::path(&["tasks"], &query))?;
     if let Some(vocabulary) = args.words.vocabulary().filter(|_| !context.json) {
-        let list: Documents = answer.read()?;
+        let list: TaskDocuments = answer.read()?;
         let drawn = match list.tasks.is_empty() {
             true => "no tasks\n".to_owned(),
             false => context.draw(|canvas| documents(&list.tasks, &of_tasks(vocabulary), canvas)),
@@ -406,12 +408,6 @@ fn ls(args: &LsArgs, context: &Context) -> VerbResult {
         context.draw(|canvas| task::table(list, &options(args), canvas))
     })?;
     Ok(ExitCode::Done)
-}
-
-/// Tasks in the form of a seed.
-#[derive(Debug, serde::Deserialize)]
-struct Documents {
-    tasks: Vec<Document>,
 }
 
 /// What the next page is asked for with, a blank behind each word.

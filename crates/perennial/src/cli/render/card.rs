@@ -82,8 +82,10 @@ pub fn card(agent: &Agent, limits: &[Limit], canvas: &Canvas<'_>) -> String {
         let what = plain(&agent.pending.join(" and "));
         lines.row("pending", &format!("{what} changed; from the next session on"));
     }
-    if agent.project != agent.dir {
-        lines.row("project", &text::path(&agent.project, canvas.user));
+    // The project of a repository is known by its git directory; people know it by its tree.
+    let project = text::project(&agent.project);
+    if project != agent.dir {
+        lines.row("project", &text::path(project, canvas.user));
     }
     lines.row("restart", &format!("{}, {}", plain(&agent.restart), restarts(agent.respawn_count)));
     lines.row("harness", &harness(agent));
@@ -244,12 +246,17 @@ fn context_bar(context: &Context) -> String {
     } else {
         String::new()
     };
-    format!(
-        "{bar} {} % of {} usable tokens{whole}, by {}",
-        context.usable_percent,
-        context.usable,
-        plain(&context.source)
-    )
+    let percent = context.usable_percent;
+    let tokens = format!("{percent} % of {} usable tokens{whole}", context.usable);
+    match context.source.as_str() {
+        // A share is all that was said.
+        "self-reported" => format!("{bar} {percent} %, reported by the agent"),
+        "estimated" => format!("{bar} {tokens}, estimated"),
+        "status-line" => format!("{bar} {tokens}, by its status line"),
+        "transcript" => format!("{bar} {tokens}, by its transcript"),
+        "model-table" => format!("{bar} {tokens}, by its transcript and the table of models"),
+        other => format!("{bar} {tokens}, by {}", plain(other)),
+    }
 }
 
 /// The last sign of a full window, in words.

@@ -42,6 +42,12 @@ pub fn of_signals(vocabulary: Vocabulary) -> Vec<FieldShape> {
     vocabulary.signal_fields().iter().map(shape).collect()
 }
 
+/// Tasks in the form of a seed.
+#[derive(Debug, serde::Deserialize)]
+pub struct TaskDocuments {
+    pub tasks: Vec<Document>,
+}
+
 pub fn documents(documents: &[Document], fields: &[FieldShape], canvas: &Canvas<'_>) -> String {
     let column = |field: &FieldShape| Column {
         title: field.name,
@@ -96,7 +102,7 @@ fn clip(source: Source) -> Clip {
         | Source::ContextPercent
         | Source::RespawnCount
         | Source::Fixed(_) => Clip::Never,
-        Source::Directory | Source::Project => Clip::Start,
+        Source::Directory => Clip::Start,
         Source::ReasonText
         | Source::Parent
         | Source::Model
@@ -125,7 +131,7 @@ fn importance(source: Source) -> u8 {
         Source::Summary | Source::ReasonText | Source::LastSeen | Source::Situations => 7,
         Source::Parent | Source::Pid | Source::RespawnCount => 6,
         Source::ChangedAt | Source::FinalSummary | Source::TmuxSession | Source::Soul => 5,
-        Source::Directory | Source::Project | Source::CreatedAt | Source::PredecessorId => 4,
+        Source::Directory | Source::CreatedAt | Source::PredecessorId => 4,
         Source::TaskReference | Source::FreezeState | Source::HookPath => 3,
         Source::Fixed(_) => 1,
     }

@@ -1,6 +1,6 @@
 //! Tasks for reading in a terminal. Titles, steps, texts and reasons are others' words: everything is escaped.
 
-use perennial_api::task::{Task, TaskList, TaskSession};
+use perennial_api::task::{Task, TaskList, TaskPart, TaskSession};
 use perennial_core::id;
 
 use super::paint::Ink;
@@ -90,17 +90,19 @@ fn note(task: &Task) -> Option<String> {
         (Some(it), _) => {
             Some(format!("open loop of {}: {} was told", plain(&it.from), plain(&it.to)))
         }
-        (None, "open") if !task.waits_for.is_empty() => Some(plain(&task.reason)),
-        (None, "split") => Some(format!("split into {}", parts(task))),
+        (None, "open") if !task.waits_for.is_empty() => {
+            Some(format!("waits for {}", short(&task.waits_for)))
+        }
+        (None, "split") => Some(format!("split into {}", short(&task.parts))),
         (None, "blocked" | "claimed") => Some(plain(&task.reason)),
         (None, "taken") if task.rounds > 0 => Some(plain(&task.reason)),
         (None, _) => None,
     }
 }
 
-/// What it was split into, as lists show ids.
-fn parts(task: &Task) -> String {
-    let ids: Vec<&str> = task.parts.iter().map(String::as_str).collect();
+/// Tasks as lists show their ids.
+fn short(tasks: &[String]) -> String {
+    let ids: Vec<&str> = tasks.iter().map(String::as_str).collect();
     plain(&id::ends(&ids).join(", "))
 }
 
@@ -159,6 +161,18 @@ pub fn open_steps(task: &Task) -> Option<String> {
     (is_said && open > 0).then(|| format!("note: {open} of {all} steps are not marked as done\n"))
 }
 
+/// Parts that are not done, of a task that is said to be.
+pub fn open_parts(task: &Task) -> Option<String> {
+    let is_open = |part: &&TaskPart| !matches!(part.state.as_str(), "verified" | "dropped");
+    let open: Vec<&str> =
+        task.part_states.iter().filter(is_open).map(|part| part.id.as_str()).collect();
+    let is_said = matches!(task.state.as_str(), "claimed" | "verified");
+    let (verb, all) = (if open.len() == 1 { "is" } else { "are" }, task.part_states.len());
+    let named = plain(&id::ends(&open).join(", "));
+    let note = format!("note: {} of {all} parts {verb} not done: {named}\n", open.len());
+    (is_said && !open.is_empty()).then_some(note)
+}
+
 /// One task with everything that is known of it.
 pub fn card(task: &Task, canvas: &Canvas<'_>) -> String {
     let mut lines: Vec<(&str, String)> = vec![
@@ -168,14 +182,11 @@ pub fn card(task: &Task, canvas: &Canvas<'_>) -> String {
     ];
     let mut add = |label, value: Option<String>| lines.extend(value.map(|value| (label, value)));
     add("whose", task.assignee.as_deref().map(plain));
-    // The project of a repository is known by its git directory.
-    let project = task.project.strip_suffix("/.git").unwrap_or(&task.project);
-    add("project", Some(text::path(project, canvas.user)));
+    add("project", Some(text::path(text::project(&task.project), canvas.user)));
     let listed = |ids: &[String]| (!ids.is_empty()).then(|| plain(&ids.join(", ")));
     add("depends on", listed(&task.depends_on));
     add("waits for", listed(&task.waits_for));
     add("part of", task.parent.as_deref().map(plain));
-    add("split into", listed(&task.parts));
     add("reopens", task.reopens.as_deref().map(plain));
     add("estimate", estimate(task));
     add("actual", Some(actual(task)));
@@ -211,6 +222,7 @@ pub fn card(task: &Task, canvas: &Canvas<'_>) -> String {
         let mark = if step.done { 'x' } else { ' ' };
         shown.push_str(&format!("  {at}. [{mark}] {}\n", plain(&step.text)));
     }
+    shown.push_str(&parts_with_states(task));
     if let Some(text) = &task.text {
         shown.push_str(&format!("\n{}", quoted_lines(text)));
     }
@@ -224,6 +236,16 @@ pub fn card(task: &Task, canvas: &Canvas<'_>) -> String {
         ));
     }
     shown + &words(task, canvas)
+}
+
+/// What is part of it, and where each part stands.
+fn parts_with_states(task: &Task) -> String {
+    let line = |part: &TaskPart| {
+        let (id, state) = (plain(&part.id), plain(&part.state));
+        format!("  {id} {state:<8} {}\n", quotation(&part.title))
+    };
+    let lines: String = task.part_states.iter().map(line).collect();
+    if lines.is_empty() { lines } else { format!("parts:\n{lines}") }
 }
 
 /// What was said of it and written to it.
@@ -244,10 +266,10 @@ fn words(task: &Task, canvas: &Canvas<'_>) -> String {
     shown
 }
 
-/// Its state and why; most reasons begin with the state. What it was split into has a line of its own.
+/// Its state and why; most reasons begin with the state. Its parts have lines of their own.
 fn standing(task: &Task) -> String {
     if task.state == "split" {
-        return plain(&task.state);
+        return format!("split into {} parts", task.parts.len());
     }
     match task.reason.starts_with(&task.state) {
         true => plain(&task.reason),
@@ -271,8 +293,12 @@ fn sessions(task: &Task) -> Option<String> {
 }
 
 fn estimate(task: &Task) -> Option<String> {
-    let tokens = task.estimate_tokens.map(|tokens| format!("{tokens} tokens"));
-    tokens.or_else(|| task.estimate_steps.map(|steps| format!("{steps} steps")))
+    let counted = |count: u64, what: &str| match count {
+        1 => format!("1 {what}"),
+        count => format!("{count} {what}s"),
+    };
+    let tokens = task.estimate_tokens.map(|tokens| counted(tokens, "token"));
+    tokens.or_else(|| task.estimate_steps.map(|steps| counted(steps, "step")))
 }
 
 fn actual(task: &Task) -> String {

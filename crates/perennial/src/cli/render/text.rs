@@ -182,6 +182,11 @@ pub fn clip_start(text: &str, limit: usize) -> String {
     if limit > 0 { format!("…{}", &text[start..]) } else { String::new() }
 }
 
+/// A project as people know it: that of a repository is kept by its git directory.
+pub fn project(project: &str) -> &str {
+    project.strip_suffix("/.git").filter(|tree| !tree.is_empty()).unwrap_or(project)
+}
+
 /// A path with the user's own directory as `~`.
 pub fn path(path: &str, user: Option<&Path>) -> String {
     let below = user

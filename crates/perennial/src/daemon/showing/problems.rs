@@ -298,7 +298,7 @@ fn not_allowed(caller: Caller, verb: Verb, standing: Standing) -> Problem {
         (Verb::Transfer, _) => "role transfer",
         (Verb::Drop, _) => "role drop",
         (Verb::TaskWork, _) => "task` on this task: `step`, `block`, `done`, `split",
-        (Verb::TaskAssign, _) => "task assign",
+        (Verb::TaskAssign, _) => "task assign` or `task add --to",
         (Verb::TaskVerify, _) => "task verify",
         (Verb::TaskDrop, _) => "task drop` or `task reopen",
         (

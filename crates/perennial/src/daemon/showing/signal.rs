@@ -1,7 +1,7 @@
 //! Payloads of signals: from JSON and text, and as JSON and text.
 
 use perennial_core::id::TaskId;
-use perennial_core::signal::{Emitted, FieldType, Payload, SignalKind, Value};
+use perennial_core::signal::{Emitted, FieldType, Need, Payload, SignalKind, Value};
 use perennial_core::text::is_hidden;
 use perennial_core::time::Time;
 use serde_json::{Map, Value as Json, json as value};
@@ -100,6 +100,13 @@ fn harmless(text: &str) -> String {
 /// A field that was given as text, in its type. What does not fit is refused by the core.
 pub fn of_text(kind: SignalKind, name: &str, mut given: Vec<String>) -> Value {
     let field = kind.table().fields.iter().find(|field| field.name == name);
+    let may_be_null = field.is_some_and(|field| match field.need {
+        Need::Nullable | Need::Optional => true,
+        Need::Required => false,
+    });
+    if may_be_null && matches!(&given[..], [only] if only == "null") {
+        return Value::Null;
+    }
     let last = |given: &mut Vec<String>| given.pop().unwrap_or_default();
     match field.map(|field| field.holds) {
         Some(FieldType::List(..)) => Value::List(given.iter().map(|one| harmless(one)).collect()),

@@ -64,7 +64,8 @@ pub fn task(fleet: &Fleet, task: &Task, caller: Caller) -> wire::Task {
         depends_on: brief.dependencies.iter().map(ToString::to_string).collect(),
         waits_for: task::waits_for(fleet.tasks(), task).map(|id| id.to_string()).collect(),
         parent: brief.parent.map(|id| id.to_string()),
-        parts: task.parts.iter().map(ToString::to_string).collect(),
+        parts: parts(task).map(|id| id.to_string()).collect(),
+        part_states: Vec::new(),
         reopens: brief.reopens.map(|id| id.to_string()),
         estimate_tokens,
         estimate_steps,
@@ -96,6 +97,11 @@ pub fn task(fleet: &Fleet, task: &Task, caller: Caller) -> wire::Task {
         last_notes: Vec::new(),
         last_words: Vec::new(),
     }
+}
+
+/// All parts of a task, those first that were added to it.
+pub fn parts(task: &Task) -> impl Iterator<Item = TaskId> {
+    task.added_parts.iter().chain(&task.parts).copied()
 }
 
 /// Who brought a task into its state.
@@ -261,6 +267,7 @@ pub fn said(event: &TaskEvent) -> Option<(Sender, &'static str, &str)> {
         | TaskEvent::CheckEnded { .. }
         | TaskEvent::Verified { .. }
         | TaskEvent::Split { .. }
+        | TaskEvent::PartAdded { .. }
         | TaskEvent::Continued { .. }
         | TaskEvent::Counted { .. }
         | TaskEvent::Left { .. }
@@ -314,6 +321,7 @@ pub fn sentence(id: TaskId, event: &TaskEvent) -> String {
         TaskEvent::Returned { agent, .. } => format!("task {id} returned to {agent}: not done"),
         TaskEvent::Reopened { by: who, .. } => format!("task {id} reopened by {}", by(who)),
         TaskEvent::Split { into, .. } => format!("task {id} split into {} parts", into.len()),
+        TaskEvent::PartAdded { part } => format!("task {part} added as a part of task {id}"),
         TaskEvent::Dropped { by: who, .. } => format!("task {id} dropped by {}", by(who)),
         TaskEvent::Left { agent, to, .. } => {
             format!("task {id} left open by {agent}, who was buried; {to} told")

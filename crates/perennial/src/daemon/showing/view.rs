@@ -119,7 +119,7 @@ fn private_launch(agent: &Agent, sight: Sight) -> (Vec<String>, Vec<String>) {
     }
 }
 
-/// What is left of an agent for whoever may see this of it.
+/// What is left of an agent for whoever may see this of it. Where the state is not the recorded one, the evidence is another.
 fn shown(
     (agent, sight): (&Agent, Sight),
     (parent, next): (Option<String>, Outlook),
@@ -166,6 +166,7 @@ fn shown(
         restart: sentences::restart(agent.restart).to_owned(),
         session: session(agent),
         predecessor_id: agent.predecessor().map(|id| id.to_string()),
+        crashed_predecessor_id: agent.crashed_predecessor().map(|id| id.to_string()),
         previous_exit: agent.previous_exit.map(exit),
         respawn_count: u64::from(agent.respawn_count),
         created_at: rfc3339(agent.created_at),
@@ -184,7 +185,6 @@ fn shown(
         context: context(agent, hearing),
         usage: spending.of(agent.id).map(usage),
         needs_you: needs_operator(state, reason),
-        // Where the state is not the recorded one, the evidence is another.
         withheld: withheld(agent, sight, silent_since.is_none() && seen != agent.evidence),
         // What the whole fleet is asked for. One that has left memory gets no text any more.
         ..wire::Agent::default()

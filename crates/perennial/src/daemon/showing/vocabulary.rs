@@ -7,12 +7,14 @@
 pub mod signals;
 pub mod tasks;
 
+use std::path::Path;
+
 use perennial_api::Agent;
 use perennial_core::reason::Reason;
 use perennial_core::state::State;
 use perennial_core::time::Time;
 use perennial_core::vocabulary::{Condition, Source, Vocabulary};
-use perennial_engine::mirror::{dead_work_file, living_work_file};
+use perennial_engine::mirror::{dead_work_file, living_work_file, path_from};
 use perennial_engine::timestamp;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
@@ -45,10 +47,12 @@ pub fn condition(agent: &Agent, now: Time) -> Condition {
     }
 }
 
-pub fn document(vocabulary: Vocabulary, agent: &Agent, now: Time) -> Document {
+/// An agent's document; `mirror` is the root of the mirror.
+pub fn document(vocabulary: Vocabulary, agent: &Agent, mirror: &Path, now: Time) -> Document {
     let condition = condition(agent, now);
-    let field = |(name, source): &(&'static str, Source)| {
-        (*name, value(vocabulary, *source, agent, condition))
+    let field = |(name, source): &(&'static str, Source)| match source {
+        Source::HookPath => (*name, json!(hook_path(agent, mirror))),
+        source => (*name, value(vocabulary, *source, agent, condition)),
     };
     Document(vocabulary.fields().iter().map(field).collect())
 }
@@ -68,7 +72,6 @@ fn value(vocabulary: Vocabulary, source: Source, agent: &Agent, condition: Condi
         Source::Pid => json!(session.filter(|one| one.exit.is_none()).and_then(|one| one.pid)),
         Source::TmuxSession => json!(agent.tmux_session),
         Source::Directory => json!(agent.dir),
-        Source::Project => json!(agent.project),
         Source::Summary => json!(agent.summary),
         Source::FinalSummary => {
             json!(agent.summary.as_ref().filter(|_| agent.roster == "cemetery"))
@@ -79,7 +82,7 @@ fn value(vocabulary: Vocabulary, source: Source, agent: &Agent, condition: Condi
         Source::CreatedAt => json!(agent.created_at),
         Source::ChangedAt => json!(agent.since),
         Source::LastSeen => json!(agent.last_seen),
-        Source::PredecessorId => json!(agent.predecessor_id),
+        Source::PredecessorId => json!(agent.crashed_predecessor_id),
         Source::RespawnCount => json!(agent.respawn_count),
         Source::Situations => json!(agent.situations),
         Source::Situation => json!(agent.situations.first()),
@@ -87,20 +90,20 @@ fn value(vocabulary: Vocabulary, source: Source, agent: &Agent, condition: Condi
         Source::TaskReference => {
             json!(agent.task.as_ref().and_then(|task| task.reference.as_ref()))
         }
-        Source::HookPath => json!(hook_path(agent)),
-        // Freeze-states and souls are not part of the record yet.
-        Source::FreezeState | Source::Soul => Value::Null,
+        // Freeze-states and souls are not part of the record yet; where its work is, is told by whoever knows the mirror.
+        Source::FreezeState | Source::Soul | Source::HookPath => Value::Null,
         Source::Fixed(word) => json!(word),
     }
 }
 
-/// Where the mirror has its work, from its project's directory there; nothing of an agent without a name.
-fn hook_path(agent: &Agent) -> Option<String> {
+/// Where the mirror has its work, from the agent's directory; nothing of an agent without a name.
+fn hook_path(agent: &Agent, mirror: &Path) -> Option<String> {
     let id = agent.id.parse().ok().filter(|_| agent.name != agent.id)?;
-    Some(match agent.roster == "cemetery" {
+    let file = match agent.roster == "cemetery" {
         true => dead_work_file(&agent.name, id),
         false => living_work_file(&agent.name),
-    })
+    };
+    Some(path_from(mirror, &agent.project, &agent.dir, &file))
 }
 
 #[cfg(test)]
@@ -128,7 +131,8 @@ mod tests {
                 State::ALL.into_iter().flat_map(|state| Reason::ALL.map(|reason| (state, reason)))
             {
                 let agent = agent(state, reason);
-                let printed = serde_json::to_string(&document(vocabulary, &agent, Time(0)));
+                let printed =
+                    serde_json::to_string(&document(vocabulary, &agent, Path::new("/"), Time(0)));
                 let printed = printed.expect("plain values");
                 let read: Value = serde_json::from_str(&printed).expect("JSON");
                 let field = vocabulary.fields().iter().find(|(_, it)| *it == Source::State);

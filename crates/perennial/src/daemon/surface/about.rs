@@ -99,7 +99,9 @@ fn of_task(record: &Record) -> Option<AgentId> {
         | TaskEvent::Claimed { by, .. }
         | TaskEvent::Split { by, .. }
         | TaskEvent::Dropped { by, .. } => by.agent(),
-        TaskEvent::CheckWanted { .. } | TaskEvent::Raised { .. } => None,
+        TaskEvent::CheckWanted { .. } | TaskEvent::PartAdded { .. } | TaskEvent::Raised { .. } => {
+            None
+        }
     }
 }
 

@@ -84,7 +84,7 @@ pub async fn list(
     .map_err(|_| Closing)?;
     let mut answer = match filter.has_dead() {
         true => surface.listed(caller, agents, (in_memory, namesakes), filter, form),
-        false => form.list(&agents)?,
+        false => form.list(&agents, &surface.home.mirror())?,
     };
     answer.headers_mut().insert(DEAD, HeaderValue::from(dead));
     if is_read_only {
@@ -128,7 +128,7 @@ pub async fn show(
         let id: AgentId = agent.id.parse().map_err(|_| gone())?;
         agent.handoff_quality = surface.handed_over(caller, Some(id)).await?.sessions.pop();
     }
-    form.one(&agent)
+    form.one(&agent, &surface.home.mirror())
 }
 
 pub async fn why(

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use axum::body::Body;
@@ -164,7 +165,7 @@ impl Surface {
         let (sender, receiver) = channel(1);
         let (journal, home) = (self.journal.clone(), self.home.clone());
         tokio::task::spawn_blocking(move || {
-            let mut list = List { sender, is_empty: true, form };
+            let mut list = List { sender, is_empty: true, form, mirror: home.mirror() };
             let mut told_apart = |agents: &mut Vec<wire::Agent>| {
                 let mut agents = agents.iter_mut();
                 let told = agents.try_for_each(|agent| namesakes.tell_apart(&*journal, agent));
@@ -277,6 +278,8 @@ struct List {
     sender: Sender<io::Result<Vec<u8>>>,
     is_empty: bool,
     form: Form,
+    /// The root of the mirror.
+    mirror: PathBuf,
 }
 
 impl List {
@@ -285,7 +288,7 @@ impl List {
         for agent in agents {
             text.push(if self.is_empty { b'[' } else { b',' });
             self.is_empty = false;
-            self.form.write(&mut text, agent)?;
+            self.form.write(&mut text, agent, &self.mirror)?;
         }
         self.send(text)
     }

@@ -1,5 +1,7 @@
 //! In whose words agents, tasks and signals are asked for and answered: Perennial's own, or those of a seed.
 
+use std::path::Path;
+
 use perennial_api::agent as wire;
 use perennial_api::signal::SignalList;
 use perennial_api::task as wire_task;
@@ -103,26 +105,32 @@ impl Form {
         }
     }
 
-    pub fn write(self, text: &mut Vec<u8>, agent: &wire::Agent) -> serde_json::Result<()> {
+    pub fn write(
+        self,
+        text: &mut Vec<u8>,
+        agent: &wire::Agent,
+        mirror: &Path,
+    ) -> serde_json::Result<()> {
         match self.vocabulary {
             Some(words) => {
-                serde_json::to_writer(text, &vocabulary::document(words, agent, time::wall()))
+                let document = vocabulary::document(words, agent, mirror, time::wall());
+                serde_json::to_writer(text, &document)
             }
             None => serde_json::to_writer(text, agent),
         }
     }
 
-    pub fn one(self, agent: &wire::Agent) -> Answer {
+    pub fn one(self, agent: &wire::Agent, mirror: &Path) -> Answer {
         match self.vocabulary {
-            Some(words) => json(&vocabulary::document(words, agent, time::wall())),
+            Some(words) => json(&vocabulary::document(words, agent, mirror, time::wall())),
             None => json(agent),
         }
     }
 
-    pub fn list(self, agents: &[wire::Agent]) -> Answer {
+    pub fn list(self, agents: &[wire::Agent], mirror: &Path) -> Answer {
         let Some(words) = self.vocabulary else { return json(&agents) };
         let now = time::wall();
-        let documents = agents.iter().map(|agent| vocabulary::document(words, agent, now));
+        let documents = agents.iter().map(|agent| vocabulary::document(words, agent, mirror, now));
         json(&documents.collect::<Vec<_>>())
     }
 }

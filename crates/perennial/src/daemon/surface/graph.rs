@@ -117,8 +117,9 @@ fn shown(found: &Found) -> GraphSession {
     }));
     let domains = session.domains.iter();
     belongings.extend(domains.map(|name| entity("domain", format!("situation:{name}"))));
-    belongings.extend(session.summary.iter().map(|summary| text("description", summary)));
-    belongings.push(text("state", session.state.word()));
+    let summaries = session.summary.iter().chain(&session.final_summary);
+    belongings.extend(summaries.map(|summary| text("description", summary)));
+    belongings.push(text("state", session.seed_state(identity)));
     GraphSession {
         entity: format!("situation:session-{id}"),
         session: id,

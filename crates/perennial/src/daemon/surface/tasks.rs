@@ -8,8 +8,8 @@ use std::path::Path;
 use axum::extract::State;
 use perennial_api::query;
 use perennial_api::task::{
-    NewTaskStep, TEXT_LIMIT, TITLE_LIMIT, Task as Wire, TaskAction, TaskNote, TaskRequest,
-    TaskWords,
+    NewTaskStep, TEXT_LIMIT, TITLE_LIMIT, Task as Wire, TaskAction, TaskNote, TaskPart,
+    TaskRequest, TaskWords,
 };
 use perennial_core::authority::Caller;
 use perennial_core::command::Command;
@@ -108,6 +108,7 @@ impl Surface {
         let id = self.task_id(id).await?;
         let task = self.known_task(id).await?;
         let digest = task.brief.text.as_ref().map(|text| text.digest);
+        let parts = showing::parts(&task).collect();
         let (text, told) = self.read(move |journal| told(journal, id, digest)).await?;
         let look = move |view: &FleetView<'_>| {
             let fleet = view.supervisor.fleet();
@@ -128,7 +129,34 @@ impl Surface {
         };
         let mut shown = self.driver.look(look).await?;
         self.say_why_unchecked(&mut shown, id).await?;
+        shown.part_states = self.part_states(parts).await?;
         Ok(shown)
+    }
+
+    /// Where each part of a task stands, those included that have left memory.
+    async fn part_states(&self, parts: Vec<TaskId>) -> Result<Vec<TaskPart>, ProblemResponse> {
+        if parts.is_empty() {
+            return Ok(Vec::new());
+        }
+        let stands = |task: &Task| TaskPart {
+            id: task.id.to_string(),
+            title: task.brief.title.clone(),
+            state: task.state.word().to_owned(),
+        };
+        let look = move |view: &FleetView<'_>| {
+            let tasks = view.supervisor.fleet().tasks();
+            let known = |id: TaskId| (id, tasks.get(id).map(stands));
+            parts.into_iter().map(known).collect::<Vec<_>>()
+        };
+        let known = self.driver.look(look).await?;
+        let recalled = move |journal: &dyn Store| {
+            let part = |(id, known): (TaskId, Option<TaskPart>)| match known {
+                Some(known) => Ok(Some(known)),
+                None => Ok(recall_task(journal, id)?.as_ref().map(stands)),
+            };
+            known.into_iter().map(part).collect::<Result<Vec<_>, ReadError>>()
+        };
+        Ok(self.read(recalled).await?.into_iter().flatten().collect())
     }
 
     /// Adds to the reason of a task that is not over why its check would not be run, if it would not.
@@ -150,6 +178,7 @@ impl Surface {
         request: TaskRequest,
     ) -> Result<Vec<Wire>, ProblemResponse> {
         self.authorise(caller, Verb::Task, None).await?;
+        let is_claim = matches!(request.action, TaskAction::Done | TaskAction::Verify);
         let command = match request.action {
             TaskAction::Add => self.draft(caller, request).await?,
             TaskAction::Import => self.import(caller, request).await?,
@@ -197,9 +226,11 @@ impl Surface {
         for id in first.into_iter().chain(parts) {
             tasks.push(self.known_task(id).await?);
         }
+        let of_one = tasks.first().filter(|_| is_claim).map(|task| showing::parts(task).collect());
         let mut shown = self.shown_tasks(caller, tasks).await?;
         if let (Some(id), [one]) = (first, &mut shown[..]) {
             self.say_why_unchecked(one, id).await?;
+            one.part_states = self.part_states(of_one.unwrap_or_default()).await?;
         }
         Ok(shown)
     }

@@ -1,6 +1,6 @@
 //! Tasks as agents ask for them by their own tool, and as a model reads them: others' words, harmless and bounded.
 
-use perennial_api::task::{NewTaskStep, Task, TaskAction, TaskFilter, TaskRequest};
+use perennial_api::task::{NewTaskStep, Task, TaskAction, TaskFilter, TaskPart, TaskRequest};
 use perennial_api::tool::{self, TaskToolAction};
 use perennial_core::authority::Caller;
 use perennial_core::id::AgentId;
@@ -14,6 +14,8 @@ use super::mcp::{LONGEST_SHOWN, OTHERS_WORDS};
 use crate::daemon::driving::driver::FleetView;
 use crate::daemon::showing::problems;
 
+/// At most this many parts of a task are shown.
+const PARTS_SHOWN: usize = 30;
 /// At most this many tasks are listed at once …
 const LISTED: usize = 30;
 /// … and what a title, a step and a reason may take.
@@ -34,6 +36,7 @@ impl Surface {
         let id = asked.id.clone().or_else(|| current.clone());
         let action = match asked.action {
             TaskToolAction::List => return self.listed_for(caller, own, current).await,
+            TaskToolAction::Loops => return self.loops_of(caller, own).await,
             TaskToolAction::Show => {
                 let missing = || ProblemResponse(problems::argument_missing("id"));
                 let task = self.show_task(caller, &id.ok_or_else(missing)?).await?;
@@ -63,11 +66,36 @@ impl Surface {
             check: asked.check,
             step: asked.step,
             on: asked.on,
+            estimate_tokens: asked.estimate_tokens,
+            estimate_steps: asked.estimate_steps,
+            depends_on: asked.depends_on,
+            parent: asked.parent,
+            reference: asked.reference,
+            scope: asked.scope,
             ..TaskRequest::default()
         };
         let tasks = self.task(caller, request).await?;
         let shown: Vec<Value> = tasks.iter().map(brief).collect();
         Ok(json!({ "note": OTHERS_WORDS, "tasks": shown }))
+    }
+
+    /// The open loops that an agent was told of last, and may take up.
+    async fn loops_of(&self, caller: Caller, own: AgentId) -> Result<Value, ProblemResponse> {
+        let told = move |view: &FleetView<'_>| {
+            let tasks = view.supervisor.fleet().tasks();
+            tasks.loops_told(own).take(LISTED + 1).cloned().collect::<Vec<_>>()
+        };
+        let mut told = self.driver.look(told).await?;
+        let has_more = told.len() > LISTED;
+        told.truncate(LISTED);
+        let told = self.shown_tasks(caller, told).await?;
+        let shown = |task: &Task| {
+            let mut value = brief(task);
+            value["left_by"] = task.open_loop.as_ref().map(|it| line(&it.from)).into();
+            value
+        };
+        let loops: Vec<Value> = told.iter().map(shown).collect();
+        Ok(json!({ "note": OTHERS_WORDS, "loops": loops, "has_more": has_more }))
     }
 
     /// What an agent has, and what it may take.
@@ -140,7 +168,9 @@ fn whole(task: &Task) -> Value {
     value["check"] = task.check.clone().into();
     value["rounds"] = format!("{} of {}", task.rounds, task.rounds_max).into();
     value["depends_on"] = task.waits_for.clone().into();
-    value["parts"] = task.parts.clone().into();
+    let part =
+        |part: &TaskPart| json!({ "id": part.id, "state": part.state, "title": line(&part.title) });
+    value["parts"] = task.part_states.iter().take(PARTS_SHOWN).map(part).collect::<Vec<_>>().into();
     value["parent"] = task.parent.clone().into();
     if let Some(check) = &task.last_check {
         value["last_check"] = json!({ "end": check.end, "output": cut(&check.output, 4096) });

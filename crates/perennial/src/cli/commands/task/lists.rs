@@ -27,7 +27,8 @@ Examples: perennial task import TODO
           perennial task import - --to role:crew < TODO
 
 Each top-level item is a task. Nested items are its steps; a nested item with items of its own is a task that is a part of \
-it. What is checked counts as verified by you. All of them are added, or none; at most 1,000 at once.")]
+it. What is checked counts as verified by you. All of them are added, or none; at most 1,000 at once. \
+Every item is a new task: a list that was exported, or imported before, is added a second time.")]
 pub struct ImportArgs {
     /// The file, or - for standard input
     file: PathBuf,
@@ -44,7 +45,7 @@ pub struct ImportArgs {
 #[command(after_help = "\
 Example: perennial task export --all > TODO
 
-Dropped tasks are left out; so are texts and notes. Reading it with `task import` makes the same tasks again.")]
+Dropped tasks are left out; so are texts and notes. Reading it with `task import` adds the same tasks again, beside those that are there.")]
 pub struct ExportArgs {
     /// A directory of the project [default: the current one]
     #[arg(long, value_name = "DIR")]

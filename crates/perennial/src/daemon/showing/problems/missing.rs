@@ -210,7 +210,7 @@ pub fn recording_removed(agent: &str, session: u64, by: Witness, at: Time) -> Pr
     let title = format!("the recording of session {session} of {agent} was removed");
     let at = rfc3339_seconds(at);
     let why = match by {
-        Witness::Operator => format!("it was removed by `prune` on {at}"),
+        Witness::Operator => format!("the operator removed it on {at}, by `prune` or `clean`"),
         Witness::Kernel
         | Witness::Holder
         | Witness::Lead(_)

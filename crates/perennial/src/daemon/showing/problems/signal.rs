@@ -1,7 +1,7 @@
 //! Why a signal is not sent, an escalation is not opened, or a situation is none. Each says what was expected.
 
 use perennial_api::Problem;
-use perennial_core::signal::{FieldType, PAYLOAD_BYTES_MAX, Party, PayloadFault, SignalKind};
+use perennial_core::signal::{FieldType, Need, PAYLOAD_BYTES_MAX, Party, PayloadFault, SignalKind};
 use perennial_core::situation::{SITUATION_BYTES_MAX, SITUATIONS_MAX};
 
 use crate::daemon::surface::checks::sanitised;
@@ -80,15 +80,27 @@ fn schema(kind: SignalKind) -> String {
 
 fn expected(kind: SignalKind, name: &str) -> String {
     let field = kind.table().fields.iter().find(|field| field.name == name);
-    match field.map(|field| field.holds) {
+    let value = match field.map(|field| field.holds) {
         Some(FieldType::Text(most)) => format!("a text of at most {most} characters"),
         Some(FieldType::Moment) => "a time such as 2026-02-26T10:00:00Z".to_owned(),
         Some(FieldType::Count(most)) => format!("a whole number up to {most}"),
         Some(FieldType::List(most, each)) => {
             format!("a list of at most {most} texts of at most {each} characters")
         }
-        Some(FieldType::Choice(words)) => format!("one of {}", words.join(", ")),
+        Some(FieldType::Choice(words)) => either(words),
         None => "nothing".to_owned(),
+    };
+    match field.map(|field| field.need) {
+        Some(Need::Nullable) => format!("{value}, or null where there is none"),
+        Some(Need::Required | Need::Optional) | None => value,
+    }
+}
+
+/// The words of a choice: a, b or c.
+fn either(words: &[&str]) -> String {
+    match words.split_last() {
+        Some((last, others)) if !others.is_empty() => format!("{} or {last}", others.join(", ")),
+        Some(_) | None => words.join(", "),
     }
 }
 

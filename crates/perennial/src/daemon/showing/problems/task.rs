@@ -21,7 +21,7 @@ pub(super) fn refused(
         TaskRefusal::WrongState(state) => {
             Problem::new(409, "task-state", format!("{task} is {state}"))
                 .because("this can't be done with a task in that state")
-                .next(format!("`perennial task show {task}` says what it waits for"))
+                .next(format!("`perennial task show {task}` says who has it and how it stands"))
         }
         TaskRefusal::NotYours => Problem::new(403, "not-your-task", format!("{task} is not yours"))
             .because("an agent takes tasks from its own queue, its role's queue or its project")

@@ -31,7 +31,8 @@ fn value(vocabulary: Vocabulary, source: TaskSource, task: &Task) -> Value {
             json!(task.assignee.as_deref().filter(|whose| !whose.starts_with("role:")))
         }
         TaskSource::Role => json!(task.queue.as_deref().and_then(role)),
-        TaskSource::Project => json!(task.project),
+        // Its tree: the project of a repository is known by its git directory.
+        TaskSource::Project => json!(task.project.strip_suffix("/.git").unwrap_or(&task.project)),
         TaskSource::Steps => task
             .steps
             .iter()

@@ -44,6 +44,7 @@ impl Writer {
             TaskEvent::Returned { .. } => TaskWhat::Returned(it),
             TaskEvent::Reopened { .. } => TaskWhat::Reopened(it),
             TaskEvent::Split { .. } => TaskWhat::Split(it),
+            TaskEvent::PartAdded { .. } => TaskWhat::PartAdded(it),
             TaskEvent::Dropped { .. } => TaskWhat::Dropped(it),
             TaskEvent::Left { .. } => TaskWhat::Left(it),
             TaskEvent::Raised { .. } => TaskWhat::Raised(it),
@@ -108,6 +109,7 @@ impl Writer {
             TaskEvent::Split { into, .. } => {
                 it.into = into.iter().map(ToString::to_string).collect();
             }
+            TaskEvent::PartAdded { part } => it.into = vec![part.to_string()],
             TaskEvent::Left { agent, queue: on, to, .. } => {
                 (it.agent, it.queue) = (Some(agent.to_string()), queue(on));
                 it.to = Some(to.to_string());
@@ -137,6 +139,7 @@ fn author(event: &TaskEvent) -> Option<String> {
         | TaskEvent::Split { by: who, .. }
         | TaskEvent::Dropped { by: who, .. } => by(*who),
         TaskEvent::Continued { .. }
+        | TaskEvent::PartAdded { .. }
         | TaskEvent::Counted { .. }
         | TaskEvent::CheckWanted { .. }
         | TaskEvent::CheckEnded { .. }
