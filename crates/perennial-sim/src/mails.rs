@@ -43,8 +43,8 @@ pub struct Mails {
     acknowledged: Vec<MessageId>,
     /// What went on to a role: judged no more.
     forwarded: BTreeSet<MessageId>,
-    /// What sessions were asked that hand off.
-    handoffs: BTreeSet<MessageId>,
+    /// Rounds, and what sessions were asked that hand off: texts of ours that are known by their ids.
+    requests: BTreeSet<MessageId>,
     pub sent: u64,
     pub seen: u64,
     /// Typed behind another one of the same list.
@@ -82,7 +82,7 @@ impl Mails {
 
     /// Whether a prompt of it is recognised by the ids that stand in it.
     pub fn is_known_by_id(&self, id: MessageId) -> bool {
-        self.is_mail(id) || self.handoffs.contains(&id)
+        self.is_mail(id) || self.requests.contains(&id)
     }
 
     /// Whether the journal has it as offered to this session.
@@ -112,8 +112,12 @@ impl World {
 
     /// Holds an event about a mail against what was recorded before it, and the truth; returns whether it is one.
     pub fn check_mail(&mut self, id: MessageId, event: &MessageEvent, at: Time) -> bool {
-        if let MessageEvent::Recorded { content: Content::Handoff { .. }, .. } = event {
-            self.mails.handoffs.insert(id);
+        if let MessageEvent::Recorded {
+            content: Content::Handoff { .. } | Content::Round { .. },
+            ..
+        } = event
+        {
+            self.mails.requests.insert(id);
             return false;
         }
         if let MessageEvent::Recorded { to, content: Content::Mail(_), .. } = event {

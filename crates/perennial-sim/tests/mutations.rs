@@ -5,7 +5,7 @@
 
 use perennial_sim::{Mutation, explore_mutated};
 
-const SEEDS: u64 = 2000;
+const SEEDS: u64 = 4000;
 
 fn caught(mutation: Mutation) {
     let first = std::env::var("PERENNIAL_FIRST_SEED").ok();

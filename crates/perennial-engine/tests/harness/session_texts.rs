@@ -160,7 +160,7 @@ fn each_threshold_says_what_to_do() {
             Threshold::ThreeQuarters,
             ["75 %", "fewer new reads, more writes", "Leave your legacies now"],
         ),
-        (Threshold::NineTenths, ["90 %", "Externalise only", "`report`"]),
+        (Threshold::NineTenths, ["90 %", "Externalise only", "hand off (tool `handoff`"]),
     ] {
         let text = notice(threshold, Some(&SAMPLE));
         assert!(parts.iter().all(|part| text.contains(part)), "{text}");
@@ -168,7 +168,7 @@ fn each_threshold_says_what_to_do() {
         let asks_for_legacies = text.contains("(tool `legacy`");
         assert_eq!(asks_for_legacies, threshold != Threshold::Half, "{text}");
         // An agent would look for a way to do these, and there is none.
-        for verb in ["freeze", "hand off", "handoff", "checkpoint", "approval"] {
+        for verb in ["freeze", "approval"] {
             assert!(!text.to_lowercase().contains(verb), "{verb}: {text}");
             assert!(!session_start(&recipient(), &[], &[], None).contains(verb), "{verb}");
         }

@@ -2,7 +2,7 @@
 
 use perennial_engine::git::GitError;
 use perennial_engine::git::snapshot::{
-    ChangeKind, PatchLimits, WithIndex, compare, patch, restore_to,
+    ChangeKind, PatchLimits, WithIndex, compare, patch, restore, restore_to,
 };
 
 use crate::fixture::{Fixture, assert_same, stored};
@@ -66,20 +66,21 @@ fn a_restore_that_fails_midway_says_what_is_left() {
     for path in ["a.txt", "dir/c.txt", "z.txt", "extra.txt"] {
         f.write(path, "changed");
     }
-    // An object of the snapshot is lost: the restore gets as far as that file.
-    let blob = f.git("hash-object b.txt");
-    f.write("b.txt", "changed");
-    let path = f.path(&format!(".git/objects/{}/{}", &blob[..2], blob[2..].trim()));
-    std::fs::remove_file(path).unwrap();
-    let stopped = f.restore(&taken, WithIndex::Yes).unwrap_err();
+    let (present, snapshots) = (f.take(), f.snapshots());
+    // Nothing can take the place of the index: the restore gets as far as that.
+    std::fs::remove_file(f.path(".git/index")).unwrap();
+    std::fs::create_dir_all(f.path(".git/index/there")).unwrap();
+    let order = f.order(&f.work, &snapshots);
+    let (target, present) = (f.contents(&taken), f.contents(&present));
+    let stopped = restore(&order, &target, &present, WithIndex::Yes).unwrap_err();
     assert!(stopped.has_begun, "{stopped:?}");
     assert_eq!(
         (stopped.restored.written, stopped.restored.removed, stopped.restored.indexes),
-        (1, 0, 0)
+        (3, 0, 0)
     );
-    assert_eq!(stopped.left, ["b.txt", "dir/c.txt", "extra.txt", "z.txt"]);
+    assert_eq!(stopped.left, ["extra.txt"]);
     let text = |path: &str| std::fs::read_to_string(f.path(path)).unwrap();
-    assert_eq!((&*text("a.txt"), &*text("z.txt")), ("one\ntwo\n", "changed"));
+    assert_eq!((&*text("a.txt"), &*text("extra.txt")), ("one\ntwo\n", "changed"));
     assert!(!f.path(".git/index.lock").exists() && !f.path(".git/perennial-index.lock").exists());
 }
 
