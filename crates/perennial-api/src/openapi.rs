@@ -303,7 +303,7 @@ fn arguments<T: JsonSchema>() -> Value {
     for noise in ["title", "description"] {
         schema.as_object_mut().map(|schema| schema.remove(noise));
     }
-    without_defaults(&mut schema);
+    without(&mut schema, &["default", "format"]);
     // A model reads this: an absent list of properties would be a riddle.
     if schema.get("properties").is_none() {
         schema["properties"] = json!({});
@@ -337,7 +337,7 @@ impl Writer {
 
     fn definitions(mut self) -> Value {
         let mut all = self.answers.take_definitions(true);
-        all.values_mut().for_each(without_defaults);
+        all.values_mut().for_each(|one| without(one, &["default"]));
         for (name, schema) in self.requests.take_definitions(true) {
             let known = all.insert(name.clone(), schema);
             assert!(known.is_none(), "two types are called {name} on the wire");
@@ -446,18 +446,19 @@ fn present(schema: &mut Value) {
     }
 }
 
-/// What an absent member would be read as says nothing of what is written.
-fn without_defaults(schema: &mut Value) {
+/// A schema whose properties have none of these: what an absent member would be read as says nothing of what is written, and the size of a
+/// number nothing to a model.
+fn without(schema: &mut Value, keys: &[&str]) {
     match schema {
         Value::Object(members) => {
             if let Some(Value::Object(properties)) = members.get_mut("properties") {
                 for property in properties.values_mut().filter_map(Value::as_object_mut) {
-                    property.remove("default");
+                    keys.iter().for_each(|key| drop(property.remove(*key)));
                 }
             }
-            members.values_mut().for_each(without_defaults);
+            members.values_mut().for_each(|member| without(member, keys));
         }
-        Value::Array(parts) => parts.iter_mut().for_each(without_defaults),
+        Value::Array(parts) => parts.iter_mut().for_each(|part| without(part, keys)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }

@@ -148,9 +148,9 @@ impl Tool {
                  fields. escalate: have a matter looked at; raised higher until seen."
             }
             Tool::Task => {
-                "Your tasks: list, show, take (from your queue, your role's or your project), step \
-                 (done, or `text` adds one), note, block, done (a claim; a check or your parent \
-                 verifies it), split, add, assign and verify for agents below you."
+                "Your tasks: list, loops (left to you by the buried), show, take (from your queue, your role's \
+                 or your project), step (done, or `text` adds one), note, block, done (a claim; a check or your \
+                 parent verifies it), split, add, assign and verify for agents below you."
             }
             Tool::Handoff => {
                 "Give your work to your next session, which has an empty window: call it, then end your turn. \
@@ -323,13 +323,12 @@ mod tests {
     }
 }
 
-/// What an agent does with tasks.
+// What an agent does with tasks. No doc comment: a model would pay for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum TaskToolAction {
     List,
-    /// What buried agents left, and you were told of.
     Loops,
     Show,
     Add,

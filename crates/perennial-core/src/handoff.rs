@@ -78,7 +78,7 @@ pub struct Handoffs {
     pub units: u32,
     /// How often the session's conversation was compacted, or was about to be.
     pub compactions: u32,
-    /// When a compaction was announced that has not come about yet.
+    /// When a compaction was announced, or found, whose window has not begun yet in the record.
     pub announced: Option<Time>,
     /// How urgent the symptoms were that were told of in this window.
     pub warned: Option<Urgency>,
@@ -373,9 +373,10 @@ fn noticed(agent: &mut Agent, symptom: Symptom, urgency: Urgency, at: Time) {
     known.warned = known.warned.max(Some(urgency));
     known.noticed = Some((symptom, urgency, at));
     match symptom {
-        Symptom::Compaction => known.announced = Some(at),
+        // H24: a daemon that is killed before the window is recorded leaves the symptom. It is not news to the next one.
+        Symptom::Compaction | Symptom::Compacted => known.announced = Some(at),
         Symptom::Thrash => succession::thrashed(agent),
-        Symptom::Words | Symptom::OwnWord | Symptom::Compacted => {}
+        Symptom::Words | Symptom::OwnWord => {}
     }
 }
 

@@ -153,6 +153,25 @@ fn a_compaction_counts_once_while_nothing_is_recorded() {
     assert_eq!(signs.iter().filter(is_symptom).count(), 1, "{signs:?}");
 }
 
+/// H24, found by seed 315829: the daemon is killed when the symptom is recorded and the window is not.
+#[test]
+fn an_unannounced_compaction_counts_once_though_its_window_was_not_recorded() {
+    let mut listener = used(95);
+    listener.told.pass(Duration::from_secs(1));
+    let (agent, number, now) =
+        (listener.told.agent(1).clone(), listener.number(), listener.told.now);
+    let compacted = Fact::new(Origin::Transcript, Seen::Compacted).at(Some(now));
+    let compacted = compacted.within(Some(conversation("a")));
+    let heard = listener.hearings.hear(&agent, number, &compacted, now);
+    let is_symptom = |sign: &&Sign| matches!(sign, Sign::Symptom { .. });
+    let symptom = heard.signs.iter().find(is_symptom).expect("found").clone();
+    listener.told.show(1, symptom);
+    listener.restart();
+    let heard = listener.hear(&Fact { is_old: true, ..compacted });
+    assert!(!heard.signs.iter().any(|sign| is_symptom(&sign)), "{heard:?}");
+    assert!(heard.signs.contains(&Sign::WindowBegan), "{heard:?}");
+}
+
 /// H24: no hook was heard, as of a Codex without its owner's trust.
 #[test]
 fn a_compaction_that_nobody_announced_counts_when_it_has_come_about() {

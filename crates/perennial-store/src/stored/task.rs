@@ -212,11 +212,9 @@ impl From<&TaskEvent> for Stored {
             TaskEvent::Taken { by: who, agent, spent, session } => {
                 taking(by(who), *agent, (*spent, *session))
             }
-            TaskEvent::Continued { agent, session, beginning } => Stored::Continued {
-                agent: agent.to_string(),
-                session: session.0,
-                beginning: Worded(*beginning),
-            },
+            TaskEvent::Continued { agent, session, beginning } => {
+                written_session(*agent, *session, *beginning)
+            }
             TaskEvent::Noted { by: who, text } => Stored::Noted { by: by(who), text: text.into() },
             TaskEvent::Stepped { by: who, step, text, is_done } => {
                 Stored::Stepped { by: by(who), step: *step, text: text.clone(), done: *is_done }
@@ -281,6 +279,16 @@ fn taking(
 ) -> Stored {
     let (agent, session) = (agent.to_string(), session.map(|number| number.0));
     Stored::Taken { by, agent, spent, session }
+}
+
+fn written_session(agent: AgentId, session: SessionNumber, beginning: Beginning) -> Stored {
+    let (agent, session) = (agent.to_string(), session.0);
+    Stored::Continued { agent, session, beginning: Worded(beginning) }
+}
+
+fn session_read(agent: &str, session: u32, beginning: Beginning) -> Result<TaskEvent, Damage> {
+    let (agent, session) = (part::agent(agent)?, SessionNumber(session));
+    Ok(TaskEvent::Continued { agent, session, beginning })
 }
 
 /// Who is told of an open loop, by which letter, and when again.
@@ -352,11 +360,9 @@ impl TryFrom<Stored> for TaskEvent {
                 let (agent, session) = (part::agent(&agent)?, session.map(SessionNumber));
                 TaskEvent::Taken { by: who(by)?, agent, spent, session }
             }
-            Stored::Continued { agent, session, beginning } => TaskEvent::Continued {
-                agent: part::agent(&agent)?,
-                session: SessionNumber(session),
-                beginning: beginning.0,
-            },
+            Stored::Continued { agent, session, beginning } => {
+                session_read(&agent, session, beginning.0)?
+            }
             Stored::Noted { by, text } => TaskEvent::Noted { by: who(by)?, text: text.try_into()? },
             Stored::Stepped { by, step, text, done } => {
                 TaskEvent::Stepped { by: who(by)?, step, text, is_done: done }

@@ -183,7 +183,7 @@ fn a_turn_is_seen_from_its_prompt_to_its_end_without_hooks_to_the_token() {
         stage.sealed.ok(["sent", "ada", "-n", "1", "--json"]).contains("\"seen\"")
     });
     state(&mut watch, "ada", "waiting", "idle");
-    assert_eq!(stage.main_requests().len(), 3);
+    stage.sealed.until("the model is asked once more", || stage.main_requests().len() == 3);
     // It stops, and its exit is the verb's.
     stage.sealed.ok(["stop", "ada"]);
     assert_eq!(stage.sealed.show("ada").state, "sleeping");

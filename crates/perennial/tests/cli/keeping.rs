@@ -56,7 +56,7 @@ fn every_verb_that_ends_a_session_keeps_what_is_not_committed() {
     assert_eq!(causes(&project), ["planned-end", "planned-end"]);
     assert_eq!(project.read("new.txt"), "changed by somebody\n");
     let card = sealed.ok(["snapshot", "show", "bob"]);
-    assert!(card.contains("planned-end"), "{card}");
+    assert!(card.contains("session's end"), "{card}");
 }
 
 #[test]

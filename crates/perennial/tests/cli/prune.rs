@@ -149,10 +149,10 @@ fn what_was_removed_is_recorded_and_logs_and_screen_say_so() {
         ] {
             let problem = sealed.refused(4, args);
             assert_eq!(problem.kind, "recording-removed", "{args:?}");
-            assert!(problem.detail.contains("removed by `prune` on 20"), "{problem:?}");
+            assert!(problem.detail.contains("removed it on 20"), "{problem:?}");
         }
         let raw = sealed.run(["logs", "bob", "--session", "1", "--raw"]);
-        assert!(raw.code == 4 && raw.stderr.contains("removed by `prune`"), "{raw:?}");
+        assert!(raw.code == 4 && raw.stderr.contains("by `prune` or `clean`"), "{raw:?}");
     };
     check();
     sealed.kill_daemon();

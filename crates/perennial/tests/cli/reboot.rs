@@ -6,7 +6,7 @@ use std::process::Command;
 
 use rustix::process::Signal;
 use serde_json::json;
-use understudy::Turn;
+use understudy::{Repeat, Turn};
 
 use crate::claude::{Stage, state};
 use crate::sealed::Sealed;
@@ -100,18 +100,23 @@ mod agent_clis {
         let stage = Stage::saying([
             Turn::text("Back again.").matching("when the machine restarted."),
             Turn::text("Never said.").gate("held").matching("a long way"),
-            Turn::text("Here."),
+            Turn::text("Here.").repeat(Repeat::ALWAYS),
         ]);
         let sealed = &stage.sealed;
         let mut watch = sealed.watch();
-        stage.spawn("eve", &[], "Say hello.");
-        state(&mut watch, "eve", "waiting", "idle");
-        stage.spawn("ada", &[], "Go a long way.");
+        for name in ["eve", "ada"] {
+            stage.spawn(name, &[], "Say hello.");
+            state(&mut watch, name, "waiting", "idle");
+            // Without a line of it there is no conversation to resume.
+            sealed.until("the turn is written", || sealed.ok(["logs", name]).contains("Here."));
+        }
+        sealed.ok(["send", "ada", "Go a long way."]);
         stage.model.wait_until_held("held").expect("a turn");
         restart_machine(sealed, "00000000-0000-4000-8000-000000000002");
         let before = stage.main_requests().len();
         sealed.start_daemon();
         watch.resume();
+        stage.told("You are a continuation of session 1 of ada");
         state(&mut watch, "ada", "waiting", "idle");
         let told = stage.main_requests().pop().expect("asked");
         for words in [
