@@ -42,9 +42,10 @@ impl Hearings {
     /// is over.
     pub fn hear(&mut self, agent: &Agent, number: SessionNumber, fact: &Fact, now: Time) -> Heard {
         let at = dated(fact, now);
-        let work = match fact.seen {
-            Seen::Worked(indicator) => Some(Sign::Worked { indicator, at }),
-            ref seen => (*seen == Seen::Committed).then_some(Sign::Committed { at }),
+        let work = if let Seen::Worked(indicator) = fact.seen {
+            Some(Sign::Worked { indicator, at })
+        } else {
+            (fact.seen == Seen::Committed).then_some(Sign::Committed { at })
         };
         if let Some(sign) = work {
             return Heard { signs: vec![sign], ..Heard::default() };

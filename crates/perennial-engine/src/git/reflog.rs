@@ -65,7 +65,7 @@ fn is_commit(line: &[u8]) -> bool {
     let is_work = |word: &&str| {
         told.strip_prefix(*word).is_some_and(|rest| rest.starts_with([':', ' ', '(']))
     };
-    has_moved && COMMITS.iter().any(|word| is_work(&word))
+    has_moved && COMMITS.iter().any(is_work)
 }
 
 #[cfg(test)]

@@ -98,10 +98,7 @@ fn an_agent_adds_a_whole_task_and_lists_the_loops_it_was_told_of() {
     let id = added["tasks"][0]["id"].as_str().unwrap_or_else(|| panic!("{added}"));
     let mine = show(&sealed, id);
     assert_eq!((mine.estimate_tokens, mine.estimate_steps), (Some(5000), None));
-    assert_eq!(
-        (&mine.depends_on, mine.parent.as_ref()),
-        (&vec![first.id.clone()], Some(&whole.id))
-    );
+    assert_eq!((&mine.depends_on, mine.parent.as_ref()), (&vec![first.id], Some(&whole.id)));
     assert_eq!(
         (mine.reference.as_deref(), &mine.scope[..]),
         (Some("AUTH-1"), &["src/a".to_owned()][..])
