@@ -31,8 +31,9 @@ use crate::snapshot::{
 };
 use crate::time::Time;
 
-/// How long a snapshot may take that is wanted here, from when it is begun.
-pub const KEEP_WITHIN: Duration = Duration::from_secs(2);
+/// How long a snapshot may take that is wanted here, from when it is begun: a little less than sessions wait for it, because its
+/// checkpoint takes some time, too.
+pub const KEEP_WITHIN: Duration = Duration::from_millis(1700);
 
 /// A session that waits for a snapshot waits no longer than this in all, the time until its turn comes among it.
 pub const KEEP_WAITS: Duration = Duration::from_secs(2);

@@ -175,10 +175,12 @@ fn escalation_id(task: TaskId, cause: EscalationCause, at: Time) -> EscalationId
 fn settled(fleet: &Fleet, task: &Task, event: &TaskEvent) -> Vec<What> {
     let is_over = match event {
         TaskEvent::Verified { .. } | TaskEvent::Dropped { .. } => true,
-        TaskEvent::Taken { .. } => false,
+        TaskEvent::Taken { .. }
+        | TaskEvent::Queued { .. }
+        | TaskEvent::Reopened { .. }
+        | TaskEvent::Split { .. } => false,
         TaskEvent::Added { .. }
         | TaskEvent::PartAdded { .. }
-        | TaskEvent::Queued { .. }
         | TaskEvent::Continued { .. }
         | TaskEvent::Counted { .. }
         | TaskEvent::Noted { .. }
@@ -188,8 +190,6 @@ fn settled(fleet: &Fleet, task: &Task, event: &TaskEvent) -> Vec<What> {
         | TaskEvent::CheckWanted { .. }
         | TaskEvent::CheckEnded { .. }
         | TaskEvent::Returned { .. }
-        | TaskEvent::Reopened { .. }
-        | TaskEvent::Split { .. }
         | TaskEvent::Left { .. }
         | TaskEvent::Raised { .. } => return Vec::new(),
     };

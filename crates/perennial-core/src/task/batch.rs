@@ -264,8 +264,8 @@ impl<'f> Batch<'f> {
             return;
         };
         let is_open = |part: &TaskId| self.task(*part).is_some_and(|part| !part.is_over());
-        // By what was added to it nothing is verified: the work was split into its parts.
-        if task.parts.iter().chain(&task.added_parts).any(is_open) {
+        // What anybody added to it holds nothing up: the work was split into its parts.
+        if task.parts.iter().any(is_open) {
             return;
         }
         let agent = task.worker;

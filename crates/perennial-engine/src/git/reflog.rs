@@ -65,7 +65,9 @@ fn is_commit(line: &[u8]) -> bool {
     let is_work = |word: &&str| {
         told.strip_prefix(*word).is_some_and(|rest| rest.starts_with([':', ' ', '(']))
     };
-    has_moved && COMMITS.iter().any(is_work)
+    // Commits are put on top of each other until it has finished.
+    let is_underway = told.contains("(start)") || told.contains("(pick)");
+    has_moved && !is_underway && COMMITS.iter().any(is_work)
 }
 
 #[cfg(test)]
@@ -102,6 +104,8 @@ mod tests {
             "clone: from /tmp/x",
             "rebase (start): checkout main",
             "rebase (pick): more",
+            "pull --rebase (start): checkout 1a2b3c4",
+            "pull --rebase (pick): more",
             "committed to it",
             "",
         ] {

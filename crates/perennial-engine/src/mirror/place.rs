@@ -7,8 +7,13 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::regular_file::{self, Links};
+
 /// The directory in a work tree.
 pub const IN_PROJECT: &str = ".perennial";
+
+/// A path is not longer.
+const POINTER_BYTES_MAX: u64 = 4096;
 
 /// Of one project's part: those that have a file for each agent or signal.
 pub const SUBDIRECTORIES: [&str; 3] = ["identities", "work", "signals"];
@@ -37,7 +42,7 @@ pub fn pointer(root: &Path, project: &str) -> PathBuf {
 
 /// The directory of a project.
 pub(super) fn directory(root: &Path, project: &str) -> PathBuf {
-    match fs::read_to_string(pointer(root, project)) {
+    match regular_file::read_text(&pointer(root, project), Links::Refuse, POINTER_BYTES_MAX) {
         Ok(path) if Path::new(path.trim_end()).is_absolute() => PathBuf::from(path.trim_end()),
         Ok(_) | Err(_) => root.join(directory_name(project)),
     }
@@ -69,7 +74,10 @@ pub(super) fn all(root: &Path) -> Vec<PathBuf> {
     let directory = |entry: fs::DirEntry| {
         let path = entry.path();
         match path.extension().is_some_and(|end| end == "place") {
-            true => Some(PathBuf::from(fs::read_to_string(path).ok()?.trim_end())),
+            true => {
+                let to = regular_file::read_text(&path, Links::Refuse, POINTER_BYTES_MAX).ok()?;
+                Some(PathBuf::from(to.trim_end()))
+            }
             false => Some(path).filter(|path| path.is_dir()),
         }
     };

@@ -272,9 +272,15 @@ pub(super) fn plain<'a>(arguments: &'a [String], wanted: &[&str]) -> Vec<&'a str
 }
 
 fn is_commit(program: &str, arguments: &[String]) -> bool {
-    let is_vcs = matches!(program, "git" | "jj" | "hg");
-    let runs = !arguments.iter().any(|word| word == "--dry-run" || word == "--help");
-    is_vcs && runs && plain(arguments, &[]).first() == Some(&"commit")
+    let no_commit = ["--dry-run", "--help", "--abort", "--quit", "--no-commit"];
+    let runs = !arguments.iter().any(|word| no_commit.contains(&word.as_str()));
+    let verb = plain(arguments, &[]).first().copied();
+    let commits = match program {
+        "git" => matches!(verb, Some("commit" | "revert" | "cherry-pick" | "am")),
+        "jj" | "hg" => verb == Some("commit"),
+        _ => false,
+    };
+    runs && commits
 }
 
 fn edits(program: &str, arguments: &[String], simple: &Simple, deeds: &mut Deeds) {
@@ -449,12 +455,11 @@ mod tests {
     #[test]
     fn commits_are_recognised() {
         for line in
-            ["git commit -m x", "git -C a -c user.name=b commit", "git add . && git commit -qm 'y'"]
+            ["git -C a -c user.name=b commit", "git add . && git commit -qm 'y'", "git am x"]
         {
             assert!(of(line).commits, "{line}");
         }
-        for line in ["git commit --dry-run", "git log --grep commit", "echo git commit", "git show"]
-        {
+        for line in ["git commit --dry-run", "git log --grep commit", "git revert --abort"] {
             assert!(!of(line).commits, "{line}");
         }
     }

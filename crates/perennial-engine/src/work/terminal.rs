@@ -79,6 +79,10 @@ impl TerminalWork {
             if found.tests.is_some() {
                 add(super::ran(&found));
             }
+            // Of another commit git prints a line.
+            if found.commits && is_quiet(command) {
+                add(Indicator::CommitMade);
+            }
             if is_sure || found.edits || found.tests.is_some() {
                 return;
             }
@@ -128,6 +132,13 @@ fn is_beginning(line: &str) -> bool {
         )
 }
 
+/// `-q`, `-qam`, `--quiet`.
+fn is_quiet(command: &str) -> bool {
+    let is_short = |word: &str| word.strip_prefix('-').is_some_and(|it| !it.starts_with('-'));
+    let mut words = command.split_whitespace();
+    words.any(|word| word == "--quiet" || is_short(word) && word.contains('q'))
+}
+
 /// What git prints of a commit: `[main 1a2b3c4] words`.
 fn is_commit(line: &str) -> bool {
     let Some((inside, _)) = line.strip_prefix('[').and_then(|rest| rest.split_once("] ")) else {
@@ -145,6 +156,15 @@ mod tests {
 
     fn of(output: &str) -> Vec<Indicator> {
         TerminalWork::new(Arc::default()).take(output.as_bytes())
+    }
+
+    #[test]
+    fn a_commit_counts_once_whether_git_prints_it_or_not() {
+        assert_eq!(of("$ git commit -qam quiet\n"), [Indicator::CommitMade]);
+        assert_eq!(of("$ git commit --quiet -m x\n"), [Indicator::CommitMade]);
+        assert_eq!(of("$ git commit -m 'a query'\n"), [], "its line follows");
+        assert_eq!(of("$ git log -q\n"), []);
+        assert_eq!(of("$ git commit -am x\n[main 1a2b3c4] x\n"), [Indicator::CommitMade]);
     }
 
     #[test]

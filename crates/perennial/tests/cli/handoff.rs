@@ -393,9 +393,28 @@ mod agent_clis {
     // covers: G-11
     #[test]
     fn claude_without_a_role_is_left_alone_and_the_operator_is_told() {
+        left_alone(None);
+    }
+
+    // covers: G-11
+    #[test]
+    fn claude_in_a_crew_is_left_alone_and_the_operator_is_told() {
+        left_alone(Some("crew"));
+    }
+
+    // covers: G-11
+    #[test]
+    fn claude_in_a_role_that_nobody_declared_is_left_alone_and_the_operator_is_told() {
+        left_alone(Some("nonsuch"));
+    }
+
+    fn left_alone(role: Option<&str>) {
         let mut stage = stage("claude");
         stage.scripted(vec![begun()]);
         stage.begins_and_waits();
+        if let Some(role) = role {
+            stage.sealed.ok(["role", "assume", NAME, role]);
+        }
         stage.fill(82, saved());
         stage.until("the operator has mail", || {
             stage.sealed.ok(["mail", "ls"]).contains("context of ada")

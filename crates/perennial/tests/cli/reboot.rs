@@ -122,7 +122,6 @@ mod agent_clis {
         for words in [
             "You are a continuation of session 1 of ada, which ended in the middle of a turn when the machine restarted.",
             "Resume from phase: investigation.",
-            "Go a long way.",
         ] {
             assert!(told.contains(words), "{words}: {told}");
         }

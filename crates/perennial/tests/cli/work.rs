@@ -251,7 +251,7 @@ fn gemini_cli_is_seen_to_go_through_the_phases() {
 fn a_bare_command_shows_its_phase_by_what_it_prints_and_its_own_word_holds_until_later_evidence() {
     let sealed = Sealed::new();
     std::fs::create_dir_all(&sealed.home.config).expect("made");
-    let config = "[phase.harness.command]\nimplementation = [\"now writing\"]\n\
+    let config = "[phase]\ntest_commands = [\"just check\"]\n[phase.harness.command]\nimplementation = [\"now writing\"]\n\
         [role.german]\nphase = { planning = [\"mein plan\"], replace = true }\n";
     std::fs::write(sealed.home.config.join("config.toml"), config).expect("written");
     sealed.start_daemon();
@@ -292,4 +292,8 @@ fn a_bare_command_shows_its_phase_by_what_it_prints_and_its_own_word_holds_until
     let german = "echo 'Here is my plan'; echo '[main 1a2b3c4] fix'; read x";
     sealed.ok(["spawn", "ida", "--role", "german", "--", "/bin/sh", "-c", german]);
     goes_through_the_phases(&mut watch, "ida", 0, &[("completion", "commit-made")]);
+    // A test command of the operator's own.
+    let checks = "echo '$ just check'; read x";
+    sealed.ok(["spawn", "ned", "--", "/bin/sh", "-c", checks]);
+    goes_through_the_phases(&mut watch, "ned", 0, &[("testing", "tests-run")]);
 }

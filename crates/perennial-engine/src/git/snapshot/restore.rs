@@ -194,10 +194,14 @@ impl<'a> Doing<'a> {
             old.id == file.id
                 && (old.mode == EntryMode::Symlink) == (file.mode == EntryMode::Symlink)
         });
-        match (same_content, self.target.read(file.id)) {
-            (true, _) => root.set_mode(path, file.permissions).at(&shown)?,
-            (false, Ok(bytes)) => root.write(path, *file, &bytes).at(&shown)?,
-            (false, Err(_)) => return Ok(Wrote::Missing),
+        if same_content {
+            root.set_mode(path, file.permissions).at(&shown)?;
+            return Ok(Wrote::Yes);
+        }
+        match self.target.read(file.id) {
+            Ok(bytes) => root.write(path, *file, &bytes).at(&shown)?,
+            Err(GitError::Missing(_)) => return Ok(Wrote::Missing),
+            Err(other) => return Err(other),
         }
         Ok(Wrote::Yes)
     }

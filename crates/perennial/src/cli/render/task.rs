@@ -6,7 +6,7 @@ use perennial_core::id;
 use super::paint::Ink;
 use super::roster::Canvas;
 use super::table::{Cell, Clip, Column, ids, table_with_notes};
-use super::text::{self, plain, quotation, quoted_lines};
+use super::text::{self, counted, plain, quotation, quoted_lines};
 
 /// The table of `task ls`. `options` ask for the next page.
 pub fn table(list: &TaskList, options: &str, canvas: &Canvas<'_>) -> String {
@@ -269,7 +269,7 @@ fn words(task: &Task, canvas: &Canvas<'_>) -> String {
 /// Its state and why; most reasons begin with the state. Its parts have lines of their own.
 fn standing(task: &Task) -> String {
     if task.state == "split" {
-        return format!("split into {} parts", task.parts.len());
+        return format!("split into {}", counted(task.parts.len() as u64, "part"));
     }
     match task.reason.starts_with(&task.state) {
         true => plain(&task.reason),
@@ -293,10 +293,6 @@ fn sessions(task: &Task) -> Option<String> {
 }
 
 fn estimate(task: &Task) -> Option<String> {
-    let counted = |count: u64, what: &str| match count {
-        1 => format!("1 {what}"),
-        count => format!("{count} {what}s"),
-    };
     let tokens = task.estimate_tokens.map(|tokens| counted(tokens, "token"));
     tokens.or_else(|| task.estimate_steps.map(|steps| counted(steps, "step")))
 }

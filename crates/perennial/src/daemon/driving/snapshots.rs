@@ -47,6 +47,8 @@ impl Driver {
             SnapshotEffect::Look { agent, .. } => *agent,
         };
         let recorded = self.supervisor.fleet().agent(agent).and_then(recorded);
+        // As of now, as what is recorded is: the order may wait in line.
+        let before = monotonic::wall_time().0.saturating_sub(RECORDED_WITHIN_MICROS);
         // Without its thread nothing is told: the next daemon begins again.
         let _ = self.world.snapshots.order(agent, move |keeper| match effect {
             SnapshotEffect::Restore(effect) => {
@@ -57,7 +59,6 @@ impl Driver {
                 if let Some(report) = removed(keeper, &effect) {
                     tell(effect.agent, report);
                 }
-                let before = monotonic::wall_time().0.saturating_sub(RECORDED_WITHIN_MICROS);
                 recorded.iter().for_each(|all| remove_unrecorded(keeper, agent, all, before));
             }
             SnapshotEffect::Look { agent, dir, .. } => {
@@ -83,11 +84,13 @@ impl Driver {
     }
 }
 
-/// The commits that are recorded of an agent, by the name of their store; nothing of one whose records can't be read.
+/// The commits that are recorded of an agent, by the name of their store; nothing of one whose records can't be read, or whose
+/// restore goes on: what was there before is recorded when that has ended.
 type RecordedCommits = BTreeMap<String, HashSet<ObjectId>>;
 
 fn recorded(agent: &Agent) -> Option<RecordedCommits> {
-    if agent.is_damaged() || agent.snapshots == 0 {
+    let is_restored = agent.snapshot_record.restoring.is_some();
+    if agent.is_damaged() || agent.snapshots == 0 || is_restored {
         return None;
     }
     let mut recorded = RecordedCommits::new();
