@@ -126,7 +126,7 @@ impl Allowances {
         paid.map_err(|wait| Refusal::TooOften { kind, wait })
     }
 
-    /// Whether an agent could pay now for words of so many bytes: asked before something is done that is recorded with
+    /// Whether an agent could pay now for words of this many bytes: asked before something is done that is recorded with
     /// them. Nothing is paid.
     pub fn affords(&self, caller: Caller, words: u64, now: Time) -> Result<(), Refusal> {
         // AL3
@@ -144,7 +144,7 @@ impl Allowances {
         fact: Fact,
         now: Time,
     ) -> Option<Fact> {
-        // What was kept is read once, and there is only so much of it.
+        // What was kept is read once, and its amount is bounded.
         if !fact.origin.has_allowance() || fact.is_old {
             return Some(fact);
         }

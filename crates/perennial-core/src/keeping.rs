@@ -45,7 +45,7 @@ pub const KEEP_WAITS_IN_LINE: Duration = Duration::from_secs(10);
 /// A snapshot that somebody asked for is given up after this: others wait behind it.
 pub const ASKED_WITHIN: Duration = Duration::from_secs(60);
 
-/// So much of why a snapshot was missed is recorded.
+/// As much of why a snapshot was missed is recorded, in characters.
 pub const MOST_TOLD: usize = 300;
 
 /// A wish that stands.

@@ -9,7 +9,7 @@ use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// A file of so many bytes is read at once.
+/// A file of at most this many bytes is read at once.
 const SMALL_FILE_BYTES: usize = 1 << 10;
 
 /// What to do about a link at the end of the path.

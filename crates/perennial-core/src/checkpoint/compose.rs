@@ -18,7 +18,7 @@ use crate::work::{
     TestRun, WorkPhase,
 };
 
-/// So many files are named in the instructions; the others are counted.
+/// At most this many files are named in the instructions; the others are counted.
 const FILES_NAMED: usize = 8;
 /// As much of a path or command as a sentence quotes.
 const QUOTED_BYTES: usize = 120;
@@ -26,7 +26,7 @@ const QUOTED_BYTES: usize = 120;
 const WORDS_QUOTED_BYTES: usize = 300;
 /// The longest path that is kept.
 const PATH_BYTES_MAX: usize = 300;
-/// So many phases are kept, the newest ones.
+/// At most this many phases are kept, the newest ones.
 const PHASES_MAX: usize = 50;
 
 /// What a checkpoint is composed from besides the record.

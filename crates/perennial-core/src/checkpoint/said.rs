@@ -9,7 +9,7 @@ use crate::work::WorkPhase;
 
 /// The longest summary, and the longest instructions.
 pub const WORDS_BYTES_MAX: usize = 2000;
-/// So many decisions, facts or questions; the newest list replaces the last one.
+/// At most this many decisions, facts or questions; the newest list replaces the last one.
 pub const ENTRIES_MAX: usize = 10;
 /// The longest decision, reason, fact or question.
 pub const ENTRY_BYTES_MAX: usize = 300;

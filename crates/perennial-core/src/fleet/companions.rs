@@ -8,7 +8,7 @@ use crate::state::Roster;
 #[derive(Debug, Clone, Copy)]
 pub struct Companion<'a> {
     pub agent: &'a Agent,
-    /// It has the same parent, or works in the same project.
+    /// It has the same parent, or works in the same project, and neither is the other's parent.
     pub is_sibling: bool,
 }
 
@@ -20,7 +20,9 @@ impl Fleet {
         let living = others.filter(|other| other.state.roster() == Roster::Living);
         living.map(move |agent| {
             let has_same_parent = parent.is_some() && agent.parent == parent;
-            Companion { agent, is_sibling: has_same_parent || agent.launch.project == project }
+            let is_near = has_same_parent || agent.launch.project == project;
+            let is_family = parent == Some(agent.id) || agent.parent == Some(id);
+            Companion { agent, is_sibling: is_near && !is_family }
         })
     }
 }

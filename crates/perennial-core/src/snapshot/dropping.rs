@@ -24,11 +24,11 @@ const DAY: Duration = Duration::from_secs(86_400);
 /// What is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SnapshotTerms {
-    /// So many that nobody asked for, of each agent; without a limit: all.
+    /// How many that nobody asked for are kept of each agent; without a limit: all.
     pub automatic: Option<usize>,
     /// Those for so long; without a limit: for ever.
     pub for_time: Option<Duration>,
-    /// So many that a person asked for.
+    /// How many that a person asked for are kept.
     pub asked: Option<usize>,
 }
 

@@ -20,7 +20,7 @@ const MOST_BYTES: u64 = 8 << 20;
 const MOST_PATTERN: usize = 4096;
 /// Lists up to this length are compared one by one.
 const FEW: usize = 16;
-/// So much is compared before somebody is asked whether to go on.
+/// This much is compared before somebody is asked whether to go on.
 const STEPS: usize = 1 << 16;
 
 #[derive(Debug)]

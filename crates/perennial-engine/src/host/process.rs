@@ -82,7 +82,7 @@ pub fn is_alive(process: Process) -> bool {
     stat(process.pid).is_some_and(|seen| seen.process == process && !seen.zombie)
 }
 
-/// Waits for the end of a child of ours, for so long at most; whether it came.
+/// Waits for the end of a child of ours, for this long at most; whether it came.
 pub fn ends_within(child: &std::process::Child, patience: Duration) -> bool {
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     let handle = pid.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());

@@ -21,7 +21,7 @@ impl Supervisor {
         Ok(decision)
     }
 
-    /// Whether a caller could have words of so many bytes recorded now.
+    /// Whether a caller could have words of this many bytes recorded now.
     pub fn affords(&self, caller: Caller, words: u64, now: Time) -> Result<(), Refusal> {
         self.allowances.affords(caller, words, now)
     }

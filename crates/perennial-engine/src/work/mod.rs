@@ -36,7 +36,7 @@ pub use terminal::TerminalWork;
 
 /// Calls that may be open at a time; the oldest are forgotten first.
 const OPEN_CALLS_MAX: usize = 64;
-/// So many calls after a prompt that change nothing are looking around.
+/// This many calls after a prompt that change nothing are looking around.
 const LOOKS_AROUND: u32 = 3;
 /// Where the tools of the vendors have the file that they change.
 const PATH_NAMES: [&str; 5] = ["file_path", "notebook_path", "path", "absolute_path", "filename"];

@@ -84,6 +84,26 @@ fn a_restore_that_fails_midway_says_what_is_left() {
     assert!(!f.path(".git/index.lock").exists() && !f.path(".git/perennial-index.lock").exists());
 }
 
+/// What can't be read may be there all the same: the restore stops, and says what it has not come to.
+#[test]
+fn an_object_that_is_damaged_is_not_taken_for_a_lost_one() {
+    let f = Fixture::new();
+    f.write("z.txt", "z\n");
+    let taken = f.take();
+    for path in ["a.txt", "z.txt"] {
+        f.write(path, "changed");
+    }
+    let blob = f.git("hash-object b.txt");
+    f.write("b.txt", "changed");
+    let path = f.path(&format!(".git/objects/{}/{}", &blob[..2], blob[2..].trim()));
+    std::fs::remove_file(&path).unwrap();
+    std::fs::write(&path, "no object of git's").unwrap();
+    let stopped = f.restore(&taken, WithIndex::No).unwrap_err();
+    assert!(stopped.has_begun, "{stopped:?}");
+    assert_eq!((stopped.restored.written, &stopped.restored.missing[..]), (1, &[][..]));
+    assert_eq!(stopped.left, ["b.txt", "z.txt"]);
+}
+
 #[test]
 fn another_directory_gets_all_files_and_must_be_empty() {
     let f = Fixture::new();

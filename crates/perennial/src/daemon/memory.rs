@@ -5,12 +5,13 @@
 /// its heap, where small ones between them hold their pages for good.
 #[cfg(target_env = "gnu")]
 const LARGE_BYTES: libc::c_int = 64 << 10;
-/// So much that is unused at the heap's end is kept.
+/// At most this much that is unused stays at the end of the heap.
 #[cfg(target_env = "gnu")]
 const UNUSED_BYTES_MAX: libc::c_int = 128 << 10;
 
-/// Has all threads allocate from one heap: what one of them frees another one uses. Called before there are others.
-pub fn share_heap() {
+/// Has all threads allocate from one heap, so that one uses what another frees, and freed memory go back to the machine. Called before
+/// there are other threads.
+pub fn configure_allocator() {
     #[cfg(target_env = "gnu")]
     // SAFETY: takes no pointers, and no other thread runs yet.
     unsafe {

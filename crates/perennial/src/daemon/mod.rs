@@ -80,7 +80,7 @@ pub enum StartStep {
 
 /// Runs until it is told to end; `tell` is called at each step of its start.
 pub fn run(home: &Home, tell: impl Fn(StartStep)) -> anyhow::Result<ExitCode> {
-    memory::share_heap();
+    memory::configure_allocator();
     host::sight::check(&[home.holders(), home.jobs()])
         .context("a daemon can't run here: it would not see the sessions of this home")?;
     home.create().with_context(|| format!("can't use the home {}", home.state.display()))?;

@@ -35,7 +35,7 @@ use crate::daemon::driving::driver::Closing;
 
 type Work = Box<dyn FnOnce() + Send>;
 
-/// So many snapshots that sessions wait for are taken at a time.
+/// At most this many snapshots that sessions wait for are taken at a time.
 const MOST_URGENT: usize = 8;
 
 /// What waits for the threads, each with whose it is: an agent, or the repository of its snapshots.

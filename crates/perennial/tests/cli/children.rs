@@ -206,3 +206,24 @@ fn walked(dir: &std::path::Path) -> Vec<std::path::PathBuf> {
     let paths = entries.map(|entry| entry.expect("an entry").path());
     paths.flat_map(|path| if path.is_dir() { walked(&path) } else { vec![path] }).collect()
 }
+
+/// Another agent may have a dead parent's name: nobody is told to answer to a stranger, or that its parent is its sibling.
+#[test]
+fn a_parent_is_no_sibling_and_a_dead_ones_name_is_not_taken_for_it() {
+    let sealed = Sealed::up();
+    sealed.spawn("bob", "read x");
+    sealed.spawn_with(&["kid", "--parent", "bob"], &["/bin/sh", "-c", "read x"]);
+    let told = |name: &str| sealed.ok(["prime", name]);
+    assert!(told("kid").contains("You answer to bob."), "{}", told("kid"));
+    for (name, other) in [("kid", "- bob:"), ("bob", "- kid:")] {
+        let text = told(name);
+        let siblings = text.split("Siblings:").nth(1).unwrap_or_default();
+        let siblings = siblings.split("Others living:").next().unwrap_or_default();
+        assert!(text.contains(other) && !siblings.contains(other), "{text}");
+    }
+    let id = sealed.show("bob").id;
+    sealed.ok(["bury", "bob"]);
+    sealed.spawn("bob", "read x");
+    assert!(!told("kid").contains("You answer to bob"), "{}", told("kid"));
+    assert_eq!(sealed.show("kid").parent.as_deref(), Some(id.as_str()));
+}

@@ -316,6 +316,16 @@ fn hostile_payloads_act_on_nothing() {
     assert!(within(&sealed, "bob", &format!("{PROGRAM} signal ls")).contains("GUIDANCE"));
 }
 
+#[test]
+fn a_field_that_is_no_list_is_given_once() {
+    let sealed = Sealed::up();
+    sealed.spawn("bob", "read x");
+    let twice = ["--field", "text=x", "--field", "text=y"];
+    let args = [&["signal", "send", "GUIDANCE", "--to", "bob"][..], &twice].concat();
+    let refused = sealed.run(args);
+    assert!(refused.code == 2 && refused.stderr.contains("is a list"), "{refused:?}");
+}
+
 /// What the seed enumerates takes the seed's words only, and null can be sent where there is nothing to say.
 #[test]
 fn enumerated_fields_take_their_words_and_nullable_ones_null() {

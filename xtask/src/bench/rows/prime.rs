@@ -84,8 +84,9 @@ fn at_work(workshop: &Workshop, fleet: &Fleet) -> Result<f64> {
     let script = format!(
         "#!/bin/sh\n\
          while [ $# -gt 0 ]; do [ \"$1\" = --session-id ] && id=$2; shift; done\n\
-         mkdir -p ~/.claude/projects/-bench\n\
-         cp {conversation} ~/.claude/projects/-bench/$id.jsonl\n\
+         dir=~/.claude/projects/$(pwd | tr -c 'A-Za-z0-9\\n' -)\n\
+         mkdir -p $dir\n\
+         cp {conversation} $dir/$id.jsonl\n\
          echo '{{\"session_id\":\"'$id'\",\"source\":\"startup\",\"cwd\":\"/\"}}' | {perennial} hook SessionStart\n\
          {perennial} checkpoint -m 'half of it is done' --phase implementation --instructions 'go on'{lists} &&\n\
          : > {done}\n\

@@ -28,7 +28,7 @@ use crate::host::monotonic;
 const LOCKED_WITHIN: Duration = Duration::from_secs(60);
 /// With more packs than this, small ones are written again as one.
 const MOST_PACKS: usize = 40;
-/// So much is written again at a time; a snapshot that is wanted meanwhile has to wait for it.
+/// At most this much is written again at a time; a snapshot that is wanted meanwhile has to wait for it.
 const MOST_FOLDED: u64 = 64 << 20;
 /// Of repositories in repositories, and more.
 const MOST_DEPTH: usize = 16;

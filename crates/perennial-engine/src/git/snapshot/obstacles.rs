@@ -17,7 +17,7 @@ use crate::git::error::{At, GitError};
 use crate::git::object::{EntryMode, ObjectKind, hash};
 use crate::regular_file::{self, Links};
 
-/// So many are listed.
+/// At most this many are listed.
 const MOST_LISTED: usize = 50;
 
 type Files = BTreeMap<Vec<u8>, StoredFile>;

@@ -30,9 +30,9 @@ use crate::git::object::{EntryMode, ObjectId};
 const MOST_DEPTH: usize = 200;
 const MOST_FILES: usize = 2_000_000;
 const MOST_IGNORE_FILE: u64 = 8 << 20;
-/// Of the patterns that hold in one directory. Nobody writes so many, and they are in memory.
+/// Of the patterns that hold in one directory. Nobody writes this many, and they are in memory.
 const MOST_PATTERNS: usize = 200_000;
-/// After so many entries of a directory somebody is asked whether to go on.
+/// After this many entries of a directory somebody is asked whether to go on.
 const ENTRIES: usize = 64;
 
 /// What the kernel says about a file; if all of it is the same, so is the content.

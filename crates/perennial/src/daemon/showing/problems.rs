@@ -208,12 +208,19 @@ fn record(agent: AgentId, name: &str, fleet: &Fleet) -> String {
 
 /// `record` is the word that means it, if it is dead.
 fn wrong_state(record: &str, name: &str, verb: Verb, state: State) -> Problem {
-    let title = if matches!(verb, Verb::Snapshot | Verb::Checkpoint) {
-        format!("no {} of {name} can be taken", verb.word())
+    let title = if verb == Verb::Snapshot {
+        format!("no snapshot of {name} can be taken, or restored in its place")
+    } else if verb == Verb::Checkpoint {
+        format!("no checkpoint of {name} can be taken")
     } else {
         format!("{name} can't be {}", sentences::done(verb))
     };
     let next = match state {
+        State::Dead | State::Expired if verb == Verb::Snapshot => {
+            format!(
+                "`perennial snapshot restore {record} --to DIR` writes one to another directory"
+            )
+        }
         State::Dead | State::Expired => format!("`perennial show {record}` shows its record"),
         State::Hatching
         | State::Waking

@@ -5,6 +5,7 @@ use perennial_core::context::Sample;
 use perennial_core::conversation::Followed;
 use perennial_core::fleet::{Companion, Fleet};
 use perennial_core::role::{self, Vacant};
+use perennial_core::state::Roster;
 use perennial_engine::harness::mail_texts;
 use perennial_engine::harness::session_texts::{self, CurrentTask, Other, Recipient, VacantRole};
 
@@ -20,7 +21,9 @@ pub fn text(
     sample: Option<&Sample>,
 ) -> String {
     let name = view::name(agent);
-    let parent = agent.parent.and_then(|id| fleet.agent(id)).map(view::name);
+    let parent = agent.parent.and_then(|id| fleet.agent(id));
+    // Who is buried answers nobody, and another agent may have its name.
+    let parent = parent.filter(|it| it.state.roster() != Roster::Cemetery).map(view::name);
     let others: Vec<(String, Companion<'_>)> =
         fleet.companions(agent).map(|other| (view::name(other.agent), other)).collect();
     let states: Vec<String> = others

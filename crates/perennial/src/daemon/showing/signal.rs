@@ -108,7 +108,12 @@ pub fn of_text(kind: SignalKind, name: &str, mut given: Vec<String>) -> Value {
         return Value::Null;
     }
     let last = |given: &mut Vec<String>| given.pop().unwrap_or_default();
+    let is_several = given.len() > 1;
     match field.map(|field| field.holds) {
+        // Which of them is meant nobody can say.
+        Some(
+            FieldType::Count(_) | FieldType::Text(_) | FieldType::Moment | FieldType::Choice(_),
+        ) if is_several => Value::Other("a list"),
         Some(FieldType::List(..)) => Value::List(given.iter().map(|one| harmless(one)).collect()),
         Some(FieldType::Count(_)) => {
             last(&mut given).parse().map_or(Value::Other("a text"), Value::Count)

@@ -6,7 +6,7 @@ use perennial_engine::git::GitError;
 
 use crate::error_chain::chain;
 
-/// So many paths are named in a sentence.
+/// At most this many paths are named in a sentence.
 const MOST_NAMED: usize = 5;
 
 pub fn session_in_tree(agent: &str) -> Problem {
