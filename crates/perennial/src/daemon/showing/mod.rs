@@ -2,6 +2,7 @@
 //!
 //! Reads, and changes nothing. Who may see what is the core's rule (`visibility.rs`), applied here.
 
+pub mod agent_word;
 pub mod briefing;
 pub mod checkpoint;
 pub mod pages;

@@ -28,6 +28,7 @@ use perennial_core::state::{Roster, State};
 use perennial_core::visibility::Private;
 use perennial_engine::supervisor::Rejection;
 
+use crate::daemon::showing::agent_word::agent_word;
 use crate::daemon::showing::sentences;
 use crate::daemon::showing::view;
 use crate::similar::similar;
@@ -76,7 +77,7 @@ pub fn refusal(refusal: &Refusal, fleet: &Fleet) -> Problem {
         }
         Refusal::WrongState { agent, verb, state } => {
             let name = name(*agent);
-            wrong_state(&record(*agent, &name, fleet), &name, *verb, *state)
+            wrong_state(&agent_word(fleet, *agent), &name, *verb, *state)
         }
         Refusal::Running { agent } => running(&name(*agent), fleet.place_in_line(*agent)),
         Refusal::StoppedByOperator { agent } => stopped_by_operator(&name(*agent)),
@@ -196,14 +197,6 @@ fn parent_below(agent: &str, parent: &str) -> Problem {
     Problem::new(409, "parent-below", format!("{parent} can't be the parent of {agent}"))
         .because("an agent reports neither to itself nor to an agent below it")
         .next("choose another parent, or use --no-parent")
-}
-
-/// The word that means an agent that may be dead: another one may have its name by now.
-fn record(agent: AgentId, name: &str, fleet: &Fleet) -> String {
-    match fleet.find(name).is_ok_and(|found| found.id == agent) {
-        true => name.to_owned(),
-        false => agent.to_string(),
-    }
 }
 
 /// `record` is the word that means it, if it is dead.

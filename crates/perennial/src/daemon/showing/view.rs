@@ -16,7 +16,7 @@ use perennial_core::conversation::Conversations;
 use perennial_core::exit::Exit;
 use perennial_core::fleet::Fleet;
 use perennial_core::hearing::Hearing;
-use perennial_core::id::{AgentId, NodeId};
+use perennial_core::id::NodeId;
 use perennial_core::legacy::{LeftText, LegacyKind};
 use perennial_core::reason::{Evidence, Reason, Verb, Witness};
 use perennial_core::role;
@@ -31,14 +31,14 @@ use crate::daemon::driving::driver::FleetView;
 use crate::daemon::driving::presence::Presence;
 use crate::daemon::hearing::spending::{self, Spending, Used};
 use crate::daemon::showing::sentences::suspended;
-use crate::daemon::showing::{checkpoint, sentences, vocabulary, wire_event, work};
+use crate::daemon::showing::{agent_word, checkpoint, sentences, vocabulary, wire_event, work};
 use crate::daemon::time::rfc3339;
 
 /// One agent as a caller sees it, with what is known of its holder right now.
 pub fn agent(agent: &Agent, view: &FleetView<'_>, caller: Caller) -> wire::Agent {
-    let parent = agent.parent.map(|id| name_or_id(view.supervisor.fleet(), id));
-    let (hearing, spending) = (view.supervisor.hearing(agent.id), view.spending);
     let fleet = view.supervisor.fleet();
+    let parent = agent.parent.map(|id| agent_word::agent_word(fleet, id));
+    let (hearing, spending) = (view.supervisor.hearing(agent.id), view.spending);
     let sight = fleet.sight(caller, Some(agent.id));
     let next = fleet.outlook(agent, view.presence.confirmation(agent));
     let known = (view.presence, view.now);
@@ -295,13 +295,6 @@ pub fn last_seen(agent: &Agent, presence: &Presence, now: Time) -> Option<Time> 
 
 pub fn name(agent: &Agent) -> String {
     agent.name.as_ref().map_or_else(|| agent.id.to_string(), ToString::to_string)
-}
-
-/// An agent's name, or its id where another agent has that name by now.
-fn name_or_id(fleet: &Fleet, id: AgentId) -> String {
-    let name = fleet.agent(id).and_then(|agent| agent.name.as_ref()).map(ToString::to_string);
-    let is_its = |name: &String| fleet.find(name).is_ok_and(|found| found.id == id);
-    name.filter(is_its).unwrap_or_else(|| id.to_string())
 }
 
 fn conversations(agent: &Agent) -> Vec<String> {
