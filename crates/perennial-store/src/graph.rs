@@ -128,6 +128,10 @@ impl Graph {
 
     /// The file is its owner's alone, like the journal's.
     fn open(path: &Path) -> Result<Graph, GraphError> {
+        // A pipe in its place would hold whoever opens it for ever.
+        if std::fs::symlink_metadata(path).is_ok_and(|there| !there.is_file()) {
+            return Err(GraphError::Stuck(io::Error::other("it is not a regular file")));
+        }
         let made = OpenOptions::new().append(true).create(true).mode(0o600).open(path);
         made.map_err(GraphError::Stuck)?;
         Ok(Graph { connection: Connection::open(path)? })

@@ -282,3 +282,34 @@ fn the_next_daemon_removes_snapshots_that_nobody_recorded() {
     assert_eq!(project.snapshots().len(), 1);
     sealed.ok(["snapshot", "show", "bob", "1"]);
 }
+
+/// Whoever runs as the same user can put a pipe in the place of a file of ours. That is refused at once, and holds nobody else.
+#[test]
+fn a_pipe_in_the_place_of_a_file_of_ours_holds_nobody() {
+    let project = Project::new();
+    let sealed = &project.sealed;
+    let dir = project.dir.to_str().expect("text");
+    sealed.ok(["spawn", "bob", "--dir", dir, "--", "/bin/sh", "-c", "echo hello; read x"]);
+    sealed.ok(["snapshot", "take", "bob"]);
+    sealed.until("it has printed", || sealed.ok(["logs", "bob"]).contains("hello"));
+    sealed.ok(["graph", "query"]);
+    let pipe = |path: &Path| {
+        let _ = std::fs::remove_file(path);
+        let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+        rustix::fs::mkfifoat(rustix::fs::CWD, path, mode).expect("a pipe");
+    };
+    let mut stores = std::fs::read_dir(sealed.home.state.join("snapshots")).expect("stores");
+    let store = stores.next().expect("one").expect("read").path();
+    pipe(&store.join("writing.lock"));
+    project.write("src/a.txt", "changed\n");
+    assert_ne!(sealed.run(["snapshot", "take", "bob"]).code, 0);
+    std::fs::remove_file(store.join("writing.lock")).expect("removed");
+    sealed.ok(["snapshot", "take", "bob"]);
+    pipe(&sealed.home.state.join("graph.db"));
+    assert_ne!(sealed.run(["graph", "query"]).code, 0);
+    let id = sealed.show("bob").id;
+    pipe(&sealed.home.state.join("holders").join(id).join("s1/rec.0.marks"));
+    let _refused_or_without_times = sealed.run(["logs", "bob"]);
+    sealed.ok(["ls"]);
+    sealed.ok(["down"]);
+}

@@ -21,6 +21,7 @@ use crate::git::object::{ObjectId, ObjectKind, hash};
 use crate::git::object_store::ObjectStore;
 use crate::git::pack_file::PackFile;
 use crate::git::repository::{Repository, is_absent, read_optional};
+use crate::regular_file;
 
 /// Of the names of stores and caches: enough hexadecimal digits to tell paths apart.
 const DIGITS: usize = 12;
@@ -87,7 +88,7 @@ impl SnapshotStore {
             builder.create(&path).at(&path)?;
         }
         let path = self.path.join("writing.lock");
-        let file = std::fs::File::options().create(true).append(true).open(&path).at(&path)?;
+        let file = regular_file::open_to_append(&path).at(&path)?;
         while let Err(error) = rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
             if error != rustix::io::Errno::WOULDBLOCK {
                 return Err(error).at(&path);

@@ -14,6 +14,7 @@ use perennial_core::time::Time;
 use super::super::monotonic::Moment;
 use super::super::protocol::Size;
 use super::file_name;
+use crate::regular_file::{self, Links};
 
 /// Marks are at least this far apart, unless the size changed …
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -86,7 +87,7 @@ impl MarkWriter {
 
 /// The marks beside the file that begins at this offset, in order.
 pub fn read(session_dir: &Path, offset: u64) -> io::Result<Vec<Mark>> {
-    let file = match File::open(session_dir.join(marks_name(offset))) {
+    let file = match regular_file::open(&session_dir.join(marks_name(offset)), Links::Refuse) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(error),
