@@ -238,15 +238,17 @@ fn without_its_repository_a_snapshot_gives_back_what_it_has() {
     assert!(card.contains("lost         b.txt"), "{card}");
     let to = project.dir.with_file_name("elsewhere");
     let words = ["snapshot", "restore", "bob", "1", "--to", to.to_str().expect("text")];
-    let told = sealed.ok(words);
-    assert!(told.contains("has lost them:\n  b.txt\n"), "{told}");
+    let told = sealed.run(words);
+    assert!(told.code == 1 && told.stdout.contains("has lost them:\n  b.txt\n"), "{told:?}");
     assert_eq!(std::fs::read_to_string(to.join("src/a.txt")).expect("there"), "one\ntwo\n");
     assert_eq!(std::fs::read_to_string(to.join("new.txt")).expect("there"), "new\n");
     // In its place, in a new repository: what is lost stays as it is.
     git(&project.dir, "init -q -b main .");
     project.write("src/a.txt", "lost?\n");
     project.write("b.txt", "of today\n");
-    let restored: SnapshotRestored = sealed.json(&["snapshot", "restore", "bob", "1"]);
+    let ran = sealed.run(["--json", "snapshot", "restore", "bob", "1"]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    let restored: SnapshotRestored = serde_json::from_str(&ran.stdout).expect("JSON");
     assert_eq!((restored.missing_count, &*restored.missing), (1, &["b.txt".to_owned()][..]));
     assert_eq!(
         (project.read("src/a.txt"), project.read("b.txt")),

@@ -99,7 +99,8 @@ Examples: perennial snapshot restore bob
 
 A snapshot of the present is taken first, so a restore can be undone by another one. Files that the snapshot does not \
 have are removed, unless git ignores them or they were left out. HEAD, branches and stashes stay as they are. It is refused \
-while a session runs in the work tree, and if files that no snapshot holds are in the way.")]
+while a session runs in the work tree, and if files that no snapshot holds are in the way. The exit code is 1 if files are \
+missing, because the project's repository has lost them.")]
 pub struct RestoreArgs {
     /// The agent's name or id
     agent: String,
@@ -180,5 +181,6 @@ fn restore(args: RestoreArgs, context: &Context) -> VerbResult {
     context.show(&answer, |restored: &SnapshotRestored| {
         context.draw(|canvas| snapshot::restored(restored, &agent, canvas))
     })?;
-    Ok(ExitCode::Done)
+    let restored: SnapshotRestored = answer.read()?;
+    Ok(if restored.missing_count == 0 { ExitCode::Done } else { ExitCode::Failed })
 }
