@@ -53,7 +53,7 @@ fn they_are_listed_newest_first_and_outlive_the_daemon() {
     sealed.ok(["bury", "bob"]);
     for (words, title) in [
         (&["checkpoint", "bob"][..], "no checkpoint of bob can be taken"),
-        (&["snapshot", "take", "bob"], "no snapshot of bob can be taken"),
+        (&["snapshot", "take", "bob"], "no snapshot of bob can be taken, or restored in its place"),
         (&["handoff", "bob"], "bob can't be handed off"),
     ] {
         let refused = sealed.refused(3, words);

@@ -69,6 +69,9 @@ fn succeeded(role: &str, is_briefed: bool) -> (Stage, Handoffs) {
     let looks = looks.map(|tools| turn(&tools)).chain(done("All of it is done."));
     let second = knows.map(|turn| turn.matching(told_of)).into_iter().chain(looks);
     stage.model.script_everybody(second.collect::<Vec<_>>());
+    stage.sealed.until("the file is known", || {
+        stage.sealed.ok(["briefing", "ada", "--as", "fresh"]).contains(told_of)
+    });
     stage.sealed.ok(["restart", "ada", "--fresh"]);
     stage.sealed.until("the successor has written", || dir.join("d.txt").exists());
     stage.sealed.until("its first change is counted", || {
