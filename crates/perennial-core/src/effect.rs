@@ -174,6 +174,16 @@ pub struct SessionEffect {
     pub action: Action,
 }
 
+impl SessionEffect {
+    /// The agent's first session is to be started: nothing of it has run yet.
+    pub fn is_first_start(&self) -> bool {
+        match self.action {
+            Action::Start(..) => self.number == SessionNumber::FIRST,
+            Action::Hold | Action::End(_) | Action::Release => false,
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
     /// Start the session, at most once ever: in the agent's holder if one lives, else in a new one.

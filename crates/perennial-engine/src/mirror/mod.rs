@@ -1,13 +1,13 @@
 //! The readable mirror: files that people and agents can `cat` with the daemon down.
 //!
 //! `<mirror>/<project>/`: `identities/<role>-<name>.json` and `roster.jsonl` in the words of the seeds, `board.md`,
-//! `tasks.jsonl`, `work/<name>.json` and `signals/`. One file of this module for each kind of page. Derived, written by rename at most once a second per
-//! file, never a reason to fail. Nothing is read back but how far it reached.
+//! `tasks.jsonl`, `work/<name>.json` and `signals/`. One file of this module for each kind of page. Derived, written by rename,
+//! at most once a second per file but for the first session of an agent, never a reason to fail. Nothing is read back but how far it reached.
 //!
 //! Invariants
 //! - MI1  A reader sees a whole file, the old one or the new one.
-//! - MI2  What was put before `settle` is written when that returns, unless the same file was written less than a
-//!   second before, or the disk is slow.
+//! - MI2  What was put of an agent before `settle` of it is written when that returns, also in a burst, unless the disk is
+//!   slow: its own files, and the roster and the tasks of its project.
 //! - MI3  The file `laid-out` names a record up to which everything is laid out. A daemon that was killed left the rest to
 //!   the next one.
 
@@ -29,6 +29,7 @@ use std::time::Duration;
 
 use perennial_core::agent::Agent;
 use perennial_core::checkpoint::Checkpoint;
+use perennial_core::id::AgentId;
 use perennial_core::task::Task;
 use perennial_core::time::Time;
 
@@ -122,9 +123,9 @@ impl Mirror {
     }
 
     /// MI2
-    pub fn settle(&self) {
+    pub fn settle(&self, agent: AgentId) {
         let (done, is_done) = channel();
-        self.order(Order::Settle(done));
+        self.order(Order::Settle { agent, done });
         let _ = is_done.recv_timeout(SETTLED_WITHIN);
     }
 

@@ -1,4 +1,4 @@
-//! The mirror's thread: takes pages, and writes each file at most once a second.
+//! The mirror's thread: takes pages, and writes each file at most once a second, or when the start of an agent waits for it.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs::{self, OpenOptions};
@@ -31,12 +31,21 @@ const DEAD: usize = 100;
 pub(super) enum Order {
     Identity(AgentId, AgentFile),
     Work(AgentId, AgentFile),
-    Listed { agent: AgentId, project: String, line: String, is_dead: bool },
+    Listed {
+        agent: AgentId,
+        project: String,
+        line: String,
+        is_dead: bool,
+    },
     Task(Arc<Task>),
     Post(BoardPost),
     Signal(String, Box<SignalPage>),
     PutUpTo(u64),
-    Settle(Sender<()>),
+    /// MI2
+    Settle {
+        agent: AgentId,
+        done: Sender<()>,
+    },
 }
 
 impl Order {
@@ -164,9 +173,24 @@ impl Writer {
                 self.put_up_to = record;
                 self.waiting.insert(Page::LaidOut);
             }
-            Order::Settle(done) => {
-                self.write_due(now());
+            Order::Settle { agent, done } => {
+                self.settle(agent);
                 let _ = done.send(());
+            }
+        }
+    }
+
+    /// MI2: whatever waits of this agent and of its project's lists, whenever they were written last.
+    fn settle(&mut self, agent: AgentId) {
+        let lists = self
+            .projects
+            .get(&agent)
+            .cloned()
+            .map(|project| [Page::Roster(project.clone()), Page::Tasks(project)]);
+        let own = [Page::Identity(agent), Page::Work(agent)];
+        for page in own.into_iter().chain(lists.into_iter().flatten()) {
+            if self.waiting.remove(&page) {
+                self.write(&page);
             }
         }
     }

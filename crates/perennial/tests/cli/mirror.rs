@@ -304,3 +304,41 @@ fn tasks_are_a_file_and_an_agents_task_is_in_its_own() {
         sealed.start_daemon();
     }
 }
+
+/// Twelve agents are born at once, each with a task: the first thing that each program does is to look for itself in the
+/// files, although those were written for another one a moment before.
+// covers: S-01
+#[test]
+fn in_a_burst_of_births_each_program_finds_itself_in_the_roster_and_its_task_in_the_list() {
+    const BORN: usize = 12;
+    let sealed = Sealed::up();
+    let tasks: Vec<String> = (0..BORN)
+        .map(|number| {
+            let added: Value = sealed.json(&["task", "add", &format!("part {number}")]);
+            added[0]["id"].as_str().expect("an id").to_owned()
+        })
+        .collect();
+    std::thread::scope(|scope| {
+        for (number, task) in tasks.iter().enumerate() {
+            let sealed = &sealed;
+            scope.spawn(move || {
+                let name = format!("born{number}");
+                let looks = format!(
+                    "cd \"$PERENNIAL_HOME\"/state/mirror/*/; \
+                     a=$(grep -c '\"name\":\"{name}\"' roster.jsonl); \
+                     b=$(grep '{task}' tasks.jsonl | grep -c '\"state\":\"taken\"'); \
+                     c=$(ls identities work | grep -c '{name}.json'); \
+                     cd \"$OLDPWD\"; echo $a $b $c > {name}.tmp; mv {name}.tmp {name}.seen; read x"
+                );
+                let options = [name.as_str(), "--task", task.as_str()];
+                sealed.spawn_with(&options, &["/bin/sh", "-c", &looks]);
+            });
+        }
+    });
+    for number in 0..BORN {
+        let path = sealed.dir.join(format!("born{number}.seen"));
+        sealed.until("it has looked", || path.exists());
+        let seen = std::fs::read_to_string(&path).expect("a file");
+        assert_eq!(seen, "1 1 2\n", "of roster, tasks and its own files: born{number}");
+    }
+}

@@ -422,8 +422,13 @@ impl Driver {
     }
 
     fn carry(&mut self, outputs: Vec<Output>, now: Time) {
+        let mut first_starts = Vec::new();
         for output in outputs {
             match output {
+                // What it was committed with is laid out first, so that its program finds it in the mirror.
+                Output::Carry(Effect::Session(effect)) if effect.is_first_start() => {
+                    first_starts.push(effect);
+                }
                 Output::Append { append, batch } => {
                     let driver = self.driver.clone();
                     let done = move |result| {
@@ -459,6 +464,10 @@ impl Driver {
                     self.awaited.tell(self.supervisor.fleet(), &touched);
                 }
             }
+        }
+        for effect in first_starts {
+            self.world.projections.mirror.settle(effect.agent);
+            self.order(effect);
         }
     }
 

@@ -1,7 +1,6 @@
 //! Orders to the holders of sessions: how each is started or ended. Decides nothing: what is ordered is the core's word.
 
 use perennial_core::effect::{Action, SessionEffect};
-use perennial_core::id::SessionNumber;
 use perennial_core::observation::{Observation, Report};
 
 use super::driver::Driver;
@@ -24,10 +23,6 @@ impl Driver {
             }
         };
         self.keep_claim(agent);
-        if number == SessionNumber::FIRST {
-            // Who reads the mirror finds an agent there before its program runs.
-            self.world.projections.mirror.settle();
-        }
         match self.program(&effect, launch, opening) {
             Ok(program) => self.world.holders.order_start(effect, program),
             Err(why) => {
