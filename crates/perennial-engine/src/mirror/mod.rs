@@ -34,12 +34,11 @@ use perennial_core::task::Task;
 use perennial_core::time::Time;
 
 pub use board::{BoardPost, POSTS};
-pub use identity::hook_path;
 pub use place::{IN_PROJECT, SUBDIRECTORIES, directory_name, path_from, pointer};
 pub use signals::SignalPage;
 pub use work::{dead_work_file, living_work_file, work_file};
 pub use writer::laid_out_up_to;
-use writer::{AgentFile, Order, Writer};
+use writer::{AgentFile, Content, Order, Writer};
 
 /// The start of an agent waits for its files at most this long.
 const SETTLED_WITHIN: Duration = Duration::from_millis(200);
@@ -47,7 +46,6 @@ const SETTLED_WITHIN: Duration = Duration::from_millis(200);
 /// The way to the mirror's own thread.
 #[derive(Debug)]
 pub struct Mirror {
-    root: PathBuf,
     sender: Option<Sender<Order>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -76,25 +74,25 @@ impl Mirror {
     ) -> io::Result<Mirror> {
         let (sender, inbox) = channel();
         let root = root.to_owned();
-        let own = root.clone();
         let thread = std::thread::Builder::new().name("mirror".to_owned()).spawn(move || {
-            Writer::new(own, earlier()).run(&inbox);
+            Writer::new(root, earlier()).run(&inbox);
         })?;
-        Ok(Mirror { root, sender: Some(sender), thread: Some(thread) })
+        Ok(Mirror { sender: Some(sender), thread: Some(thread) })
     }
 
     /// Lays out an agent as it is now, with the task that it is on.
     pub fn put(&self, agent: &Agent, measured: Measured, task: Option<&Task>) {
-        if let Some(page) = identity::page(&self.root, agent, measured.last_seen, task) {
-            self.order(Order::Identity(agent.id, file(agent, page)));
+        if let Some((path, page)) = identity::page(agent, measured.last_seen, task) {
+            let content = Content::Identity(Box::new(page));
+            self.order(Order::Identity(agent.id, file(agent, path, content)));
         }
         self.list(agent, measured);
     }
 
     /// Lays out where the work of an agent stands; `content` is that of its last checkpoint.
     pub fn work(&self, agent: &Agent, task: Option<&Task>, content: Option<&Checkpoint>) {
-        if let Some(page) = work::page(agent, task, content) {
-            self.order(Order::Work(agent.id, file(agent, page)));
+        if let Some((path, text)) = work::page(agent, task, content) {
+            self.order(Order::Work(agent.id, file(agent, path, Content::Text(text))));
         }
     }
 
@@ -144,8 +142,8 @@ impl Mirror {
     }
 }
 
-fn file(agent: &Agent, (path, text): (PathBuf, String)) -> AgentFile {
-    AgentFile { project: agent.launch.project.clone(), path, text, is_last: is_over(agent) }
+fn file(agent: &Agent, path: PathBuf, content: Content) -> AgentFile {
+    AgentFile { project: agent.launch.project.clone(), path, content, is_last: is_over(agent) }
 }
 
 fn is_over(agent: &Agent) -> bool {

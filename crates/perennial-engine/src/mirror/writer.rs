@@ -14,6 +14,7 @@ use perennial_core::id::AgentId;
 use perennial_core::task::Task;
 
 use super::board::{self, BoardPost, POSTS};
+use super::identity::Identity;
 use super::place;
 use super::signals::{self, SignalFiles, SignalPage};
 use super::tasks::TaskLines;
@@ -75,9 +76,16 @@ enum Page {
 pub(super) struct AgentFile {
     pub project: String,
     pub path: PathBuf,
-    pub text: String,
+    pub content: Content,
     /// Of an agent that hardly changes any more: nothing is remembered of it.
     pub is_last: bool,
+}
+
+#[derive(Debug)]
+pub(super) enum Content {
+    /// Becomes text when it is written.
+    Identity(Box<Identity>),
+    Text(String),
 }
 
 /// The lines of a project's roster, by the agents' ids, which are in the order of birth.
@@ -253,7 +261,11 @@ impl Writer {
     fn write(&mut self, page: &Page) {
         let written = match page {
             Page::Identity(_) | Page::Work(_) => self.of_agents.remove(page).map(|file| {
-                let AgentFile { project, path, text, is_last } = file;
+                let AgentFile { project, path, content, is_last } = file;
+                let text = match content {
+                    Content::Identity(page) => page.text(&self.root, &project),
+                    Content::Text(text) => text,
+                };
                 (place::directory(&self.root, &project).join(path), text, is_last)
             }),
             Page::Roster(project) => self.rosters.get(project).map(|lines| {
