@@ -56,6 +56,7 @@ mod tool_mail;
 mod tool_orders;
 mod tool_signal;
 mod tool_tasks;
+mod waiting;
 
 use std::sync::Arc;
 

@@ -19,6 +19,7 @@ use perennial_engine::host::environment;
 use super::Surface;
 use super::agents::gone;
 use super::answer::ProblemResponse;
+use super::waiting::on_waiting_thread;
 use crate::config::HOSTS;
 use crate::daemon::driving::harness::Harnesses;
 use crate::daemon::showing::{problems, view};
@@ -55,7 +56,10 @@ impl Surface {
         let env = env.into_iter().filter_map(|(name, value)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
         });
-        Ok(as_asked(&own, body, env.collect(), &self.harnesses))
+        // The directory that was looked at is the one that the child gets, not a path that leads elsewhere later.
+        let (above, wanted) = (own.launch.dir.clone(), body.dir.clone());
+        let dir = on_waiting_thread(move || within(&above, &wanted)).await?;
+        Ok(as_asked(&own, body, (dir, env.collect()), &self.harnesses))
     }
 }
 
@@ -70,7 +74,7 @@ fn named(body: &request::Spawn) -> Named {
 fn as_asked(
     own: &Agent,
     body: &request::Spawn,
-    env: BTreeMap<String, String>,
+    (dir, env): (Option<String>, BTreeMap<String, String>),
     harnesses: &Harnesses,
 ) -> (request::Spawn, Option<Reach>) {
     let harness = body.harness.clone().unwrap_or_default();
@@ -84,8 +88,6 @@ fn as_asked(
     let (own_modes, modes) = (Modes(&own_modes), Modes(&modes));
     let asked = body.permission_mode.as_deref();
     let given = inherited(&own.launch, own_modes, (&harness, modes), asked);
-    // The directory that was looked at is the one that the child gets, not a path that leads elsewhere later.
-    let dir = within(&own.launch.dir, &body.dir);
     // Some agent CLIs would take such a model for an option of theirs.
     let is_option = body.model.as_ref().is_some_and(|model| model.starts_with('-'));
     let reach = Reach {

@@ -15,9 +15,9 @@ use perennial_core::role::{self, DeclaredIn, RoleTerms};
 
 use super::answer::{Answer, ProblemResponse, json};
 use super::extract::{CallerIdentity, Query};
-use super::{Shared, Surface, checks, project};
+use super::waiting::{on_waiting_thread, project_of};
+use super::{Shared, Surface, checks};
 use crate::config;
-use crate::daemon::driving::driver::Closing;
 use crate::daemon::showing::role::DeclaredRole;
 use crate::daemon::showing::{problems, role as showing, view};
 use crate::project_file;
@@ -34,7 +34,10 @@ pub async fn list(
 impl Surface {
     /// Every role that is declared, held or vacant, by name.
     pub async fn roles(&self, dir: Option<&str>) -> Result<Vec<Role>, ProblemResponse> {
-        let project = dir.map(|dir| project::of(Path::new(dir)));
+        let project = match dir {
+            Some(dir) => Some(PathBuf::from(project_of(dir).await?)),
+            None => None,
+        };
         let by_project = match &project {
             Some(project) => of_project(project).await?,
             None => Declared::new(),
@@ -179,16 +182,15 @@ pub async fn declared(project: &Path, role: &Name) -> Result<Option<RoleTerms>, 
     Ok(found.map(|it| it.terms(&project_file::path(project))))
 }
 
-/// Read on a thread that may wait: the project may be on a slow file system.
 async fn of_project(project: &Path) -> Result<Declared, ProblemResponse> {
     let project = project.to_owned();
-    let read = tokio::task::spawn_blocking(move || {
+    let read = move || {
         project_file::of(&project).map(|file| file.role).map_err(|mistake| {
             let file = project_file::path(&project);
             ProblemResponse(problems::bad_project_file(&file, &mistake.to_string()))
         })
-    });
-    read.await.map_err(|_| Closing)?
+    };
+    on_waiting_thread(read).await?
 }
 
 #[cfg(test)]

@@ -19,7 +19,8 @@ use perennial_engine::host::environment;
 use super::agents::gone;
 use super::answer::ProblemResponse;
 use super::orders::Done;
-use super::{Surface, checks, project};
+use super::waiting::project_of_directory;
+use super::{Surface, checks};
 use crate::daemon::showing::problems;
 
 impl Surface {
@@ -50,7 +51,10 @@ impl Surface {
         checks::variables(&set.env)?;
         checks::chosen(set.env.keys())?;
         let restart = set.restart.as_deref().map(|word| checks::restart(Some(word))).transpose()?;
-        let place = set.dir.as_deref().map(place).transpose()?;
+        let place = match set.dir {
+            Some(dir) => Some(Place { project: project_of_directory(&dir).await?, dir }),
+            None => None,
+        };
         let parent = match (set.parent, set.no_parent) {
             (Some(parent), _) => Some(NewParent::Agent(parent)),
             (None, true) => Some(NewParent::Nobody),
@@ -121,10 +125,4 @@ impl Surface {
         environment::stage(holder.path(), revision, &all).map_err(not_kept)?;
         Ok(Some(VariableChange { revision, set, unset }))
     }
-}
-
-fn place(dir: &str) -> Result<Place, ProblemResponse> {
-    let path = checks::directory(dir)?;
-    let project = project::of(&path).to_string_lossy().into_owned();
-    Ok(Place { dir: dir.to_owned(), project })
 }

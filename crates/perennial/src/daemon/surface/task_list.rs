@@ -1,7 +1,5 @@
 //! Tasks in a list: those that are not over from memory, the others by the table of tasks.
 
-use std::path::Path;
-
 use axum::extract::State;
 use perennial_api::task::{Task as Wire, TaskFilter, TaskList};
 use perennial_core::authority::Caller;
@@ -14,7 +12,8 @@ use perennial_store::{Store, TaskQuery, recall_task};
 use super::answer::{Answer, ProblemResponse};
 use super::extract::{CallerIdentity, Query};
 use super::form::Form;
-use super::{Shared, Surface, project};
+use super::waiting::project_of;
+use super::{Shared, Surface};
 use crate::daemon::driving::driver::FleetView;
 use crate::daemon::showing::problems::task as problems;
 use crate::daemon::showing::task as showing;
@@ -45,7 +44,10 @@ impl Surface {
         let TaskFilter { dir, state, agent, role, loops, before, limit, vocabulary } = filter;
         let form = Form::of(vocabulary.as_deref())?;
         let limit = limit.unwrap_or(LISTED).clamp(1, LISTED_MAX);
-        let project = dir.map(|dir| project::of(Path::new(&dir)).to_string_lossy().into_owned());
+        let project = match dir {
+            Some(dir) => Some(project_of(&dir).await?),
+            None => None,
+        };
         let agent = match agent {
             Some(target) => Some(self.find(caller, target).await?.id.parse::<AgentId>()),
             None => None,

@@ -18,6 +18,7 @@ use super::Done;
 use crate::daemon::driving::driver::Closing;
 use crate::daemon::showing::problems;
 use crate::daemon::surface::answer::ProblemResponse;
+use crate::daemon::surface::waiting::on_waiting_thread;
 use crate::daemon::surface::{Surface, checks, roles};
 
 /// A caller who does not come within this has the program run without them.
@@ -40,7 +41,10 @@ impl Surface {
         let sets_restart = body.restart.is_none();
         let wanted_conversation = body.conversation.as_deref().map(checks::conversation);
         let wanted_conversation = wanted_conversation.transpose()?;
-        let launch = checks::launch(body, &self.harnesses)?;
+        let launch = {
+            let (body, harnesses) = (body.clone(), self.harnesses.clone());
+            on_waiting_thread(move || checks::launch(&body, &harnesses)).await??
+        };
         let role = match role {
             Some(name) => {
                 let declared = roles::declared(Path::new(&launch.project), &name).await?;
