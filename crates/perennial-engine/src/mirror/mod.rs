@@ -31,6 +31,7 @@ use perennial_core::agent::Agent;
 use perennial_core::checkpoint::Checkpoint;
 use perennial_core::task::Task;
 use perennial_core::time::Time;
+use perennial_core::work::Findings;
 
 pub use board::{BoardPost, POSTS};
 pub use identity::hook_path;
@@ -90,9 +91,16 @@ impl Mirror {
         self.list(agent, measured);
     }
 
-    /// Lays out where the work of an agent stands; `content` is that of its last checkpoint.
-    pub fn work(&self, agent: &Agent, task: Option<&Task>, content: Option<&Checkpoint>) {
-        if let Some(page) = work::page(agent, task, content) {
+    /// Lays out where the work of an agent stands; `content` is that of its last checkpoint, and `found` what its newest
+    /// session shows now.
+    pub fn work(
+        &self,
+        agent: &Agent,
+        task: Option<&Task>,
+        content: Option<&Checkpoint>,
+        found: Option<&Findings>,
+    ) {
+        if let Some(page) = work::page(agent, task, content, found) {
             self.order(Order::Work(agent.id, file(agent, page)));
         }
     }

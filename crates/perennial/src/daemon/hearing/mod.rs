@@ -265,13 +265,16 @@ impl Driver {
 
     /// Takes in what a conversation's transcript has.
     pub fn sighted(&mut self, sighting: Sighting) {
-        let Sighting { agent, number, facts, figures } = sighting;
+        let Sighting { agent, number, facts, figures, has_found } = sighting;
         let begins = facts.iter().any(|fact| matches!(fact.seen, Seen::SessionBegan(_)));
         for fact in facts {
             self.hear(agent, number, fact);
         }
         if begins {
             self.look_at_conversation(agent, number);
+        }
+        if has_found {
+            self.mirror_found(agent);
         }
         let used = figures.map(Used::from);
         if let Some(used) = used.filter(|used| self.spending.take(agent, *used)) {
