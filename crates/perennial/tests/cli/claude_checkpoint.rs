@@ -224,7 +224,11 @@ fn the_agent_takes_its_own_by_the_tool_and_a_commit_has_one() {
     assert!(requests.iter().any(|one| one.contains(&answer)), "the model reads it");
     // Ours keeps the agent's words, and tells them apart.
     // Git tells of the commit first; the agent's own call, which is read later, says whose it is.
-    let own_commit = || of_cause(&stage, "commit").filter(|one| one.found.committed_at.is_some());
+    // If the change of its phase is read before that snapshot is there, its checkpoint is of that.
+    let own_commit = || {
+        let causes = ["commit", "phase"].into_iter().filter_map(|why| of_cause(&stage, why));
+        causes.into_iter().find(|one| one.found.committed_at.is_some())
+    };
     stage.sealed.until("the commit is its own", || own_commit().is_some());
     let ours = own_commit().expect("there");
     assert_eq!(ours.said.questions, ["which port?"]);
