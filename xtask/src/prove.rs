@@ -99,6 +99,12 @@ const ROWS: &[Row] = &[
         by: By::OutsideUnoptimized,
     },
     Row {
+        name: "deaf",
+        shows: "a session that hears nothing is handed off at the default deadline of 60 s, and all of it takes 90 s at most",
+        trials: 2,
+        by: By::OutsideUnoptimized,
+    },
+    Row {
         name: "conformance",
         shows: "every scenario of docs/harnesses.md with every agent CLI (--harness NAME, --scenario NAME: one; \
                 --preset FILE: one of your own)",

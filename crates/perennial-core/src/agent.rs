@@ -20,6 +20,7 @@ mod outlook;
 mod plan;
 mod resting;
 mod step;
+mod unfinished;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -339,27 +340,6 @@ impl Agent {
             | Finding::TaskVerified(_)
             | Finding::TaskGiven(_) => false,
         })
-    }
-
-    /// Whether its session ended while its record could not be read, and it can be now: what follows
-    /// that end was not decided then.
-    fn is_left_over(&self) -> bool {
-        let has_ended = self.session.as_ref().is_some_and(Session::is_over);
-        let has_a_session = match self.state {
-            State::Hatching
-            | State::Waking
-            | State::Working
-            | State::Waiting
-            | State::Unknown
-            | State::HandingOff => true,
-            State::Crashed
-            | State::Sleeping
-            | State::Hibernating
-            | State::Frozen
-            | State::Dead
-            | State::Expired => false,
-        };
-        has_ended && has_a_session && self.hold.is_none()
     }
 
     /// Whether its birth can't be read: there is no program that a session could be started with.

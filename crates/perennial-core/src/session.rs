@@ -142,6 +142,16 @@ impl Session {
         }
     }
 
+    /// Whether its program was executed, as far as anybody saw: one whose start failed, or that was withdrawn while it waited
+    /// in line, did nothing that another could go on with.
+    pub fn has_run(&self) -> bool {
+        let has_ended_itself = match self.exit {
+            Some(Exit::Code(_) | Exit::KillSignal(_)) => true,
+            Some(Exit::Unknown(_)) | None => false,
+        };
+        self.has_announced || self.started_at.is_some() || has_ended_itself
+    }
+
     /// Whether it ended without its program having been executed.
     pub fn could_not_start(&self) -> bool {
         self.exit == Some(Exit::Unknown(UnknownExit::NotStarted))

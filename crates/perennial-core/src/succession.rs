@@ -8,12 +8,15 @@
 //! - SC2  A session whose conversation begins anew after a turn, also one that was only read and answered in, or after a
 //!   checkpoint, is told where the work stood.
 //! - SC3  A wish for a new conversation stands until a session has begun one.
+//! - SC4  What a session goes on from is the last one that ran. One whose start failed, or that was withdrawn, left nothing.
 
 use serde::{Deserialize, Serialize};
 
 use crate::agent::Agent;
 use crate::conversation::{FirstPrompt, Followed, Opening, Turn};
 use crate::event::Move;
+use crate::exit::Exit;
+use crate::id::SessionNumber;
 use crate::reason::{Finding, Reason, Show};
 use crate::session::Session;
 use crate::state::{Cause, State};
@@ -131,11 +134,27 @@ pub struct Succession {
     pub afresh: Option<Afresh>,
     /// A session of it got something done or had a turn, as far as its harness shows: there is something to tell of.
     pub has_worked: bool,
+    /// The session that the newest one goes on from, or the next one will (SC4).
+    pub last: Option<LastSession>,
+}
+
+/// A session that ran, and is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LastSession {
+    pub number: SessionNumber,
+    pub exit: Option<Exit>,
+}
+
+impl LastSession {
+    fn of(session: &Session) -> Option<LastSession> {
+        let last = LastSession { number: session.number, exit: session.exit };
+        session.has_run().then_some(last)
+    }
 }
 
 impl Default for Succession {
     fn default() -> Succession {
-        Succession { beginning: Beginning::Birth, afresh: None, has_worked: false }
+        Succession { beginning: Beginning::Birth, afresh: None, has_worked: false, last: None }
     }
 }
 
@@ -145,7 +164,11 @@ pub fn moved(agent: &mut Agent, moved: &Move) {
     if moved.to != State::Waking {
         return;
     }
-    agent.succession.beginning = beginning(agent, moved);
+    if let Some(beginning) = beginning(agent, moved) {
+        let last = agent.session.as_ref().and_then(LastSession::of);
+        let Succession { beginning: known, last: before, .. } = &mut agent.succession;
+        (*known, *before) = (beginning, last.or(*before));
+    }
     let is_asked = matches!(moved.evidence.fact, Finding::AskedFresh(_));
     let is_handoff = moved.cause == Cause::HandedOff
         || agent.handing_off().is_some() && moved.cause == Cause::RebootedBusy;
@@ -184,18 +207,25 @@ pub fn recovered(agent: &mut Agent) {
     agent.succession.afresh.take_if(|why| *why == Afresh::Thrash);
 }
 
-/// After what the session begins that this move brings about.
-fn beginning(agent: &Agent, moved: &Move) -> Beginning {
+/// A session was found that nobody recorded: nor is it known what it went on from.
+pub fn found(agent: &mut Agent) {
+    agent.succession.last = None;
+}
+
+/// After what the session begins that this move brings about; nothing if what is known still holds.
+fn beginning(agent: &Agent, moved: &Move) -> Option<Beginning> {
     let known = agent.succession.beginning;
     // A bare command announces nothing: it has begun once its program runs.
     let runs = |session: &Session| agent.launch.is_bare() && session.process.is_some();
     let has_begun =
         agent.session.as_ref().is_some_and(|session| session.has_announced || runs(session));
-    match moved.cause {
+    Some(match moved.cause {
         Cause::HandedOff => Beginning::Handoff,
         // The session that was to begin waits in line or failed to start: what it was to follow still holds.
-        Cause::Retry | Cause::RebootedBusy if !has_begun && known != Beginning::Birth => known,
-        Cause::Restarted | Cause::Wake if agent.state == State::Waking => known,
+        Cause::Retry | Cause::RebootedBusy if !has_begun && known != Beginning::Birth => {
+            return None;
+        }
+        Cause::Restarted | Cause::Wake if agent.state == State::Waking => return None,
         Cause::Retry => Beginning::Crash,
         Cause::EndedAgain => Beginning::Again,
         Cause::RebootedBusy => Beginning::Reboot,
@@ -228,8 +258,8 @@ fn beginning(agent: &Agent, moved: &Move) -> Beginning {
         | Cause::Frozen
         | Cause::Reaped
         | Cause::Buried
-        | Cause::RebootedIdle => known,
-    }
+        | Cause::RebootedIdle => return None,
+    })
 }
 
 /// What an agent is woken after, by the state that it was in.
@@ -331,6 +361,11 @@ impl Agent {
             }
         };
         Foretold { beginning, opening, first_prompt, by_hook }
+    }
+
+    /// What a session would go on from that began now.
+    pub fn next_goes_on_from(&self) -> Option<LastSession> {
+        self.session.as_ref().and_then(LastSession::of).or(self.succession.last)
     }
 
     /// Where the turn stood that the newest session follows, or that goes on in a new window. The first prompt of a session

@@ -61,6 +61,7 @@ fn fold(agent: &mut Agent, event: &AgentEvent, at: Time) {
         }
         AgentEvent::SessionFound { number, opening, process } => {
             agent.previous_exit = None;
+            succession::found(agent);
             agent.session = Some(Session::found(*number, opening.clone(), *process, at));
         }
         AgentEvent::SessionProgressed { number } => progressed(agent, *number),

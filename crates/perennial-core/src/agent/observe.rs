@@ -223,6 +223,9 @@ fn come_due(next: &mut Becoming<'_>, may_start: bool) {
     if let Some(session) = agent.session.as_ref().filter(|_| agent.is_left_over()) {
         return follow_late(next, session);
     }
+    if agent.has_outlived() {
+        return end_session(next, Pace::Graceful);
+    }
     if may_start && let Some(session) = agent.session.as_ref().filter(|s| s.phase == Phase::Wanted)
     {
         return next.emit(starting(session.number));

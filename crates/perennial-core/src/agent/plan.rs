@@ -18,7 +18,7 @@ pub fn plan(agent: &Agent, may_start: bool, now: Time) -> Plan {
 }
 
 fn plan_life(agent: &Agent, may_start: bool, now: Time) -> Plan {
-    let is_due = agent.is_left_over() || burial::is_ripe(agent);
+    let is_due = agent.is_left_over() || agent.has_outlived() || burial::is_ripe(agent);
     let ends_at = if is_due { Some(now) } else { agent.ends_at() };
     let named = [(Timer::StateEnds, ends_at), (Timer::Dialog, agent.dialog_at())];
     // Nothing comes about by itself while a hold stands.

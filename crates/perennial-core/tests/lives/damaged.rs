@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use perennial_core::agent;
-use perennial_core::command::Command;
+use perennial_core::authority::Caller;
+use perennial_core::command::{Command, Request};
 use perennial_core::conversation::{Followed, Turn};
 use perennial_core::entity::Entity;
-use perennial_core::event::Event;
+use perennial_core::event::{AgentEvent, Event};
 use perennial_core::exit::{Exit, UnknownExit};
 use perennial_core::fact::{Fact, Failure, Listed, Origin, Seen};
 use perennial_core::id::{AgentId, BootId, Epoch, SessionNumber};
@@ -292,4 +293,27 @@ fn an_epoch_that_no_daemon_can_have_is_not_believed() {
     let believed = Epoch(Epoch::MAX_BELIEVED.0 - 1);
     assert_eq!(told.observe(&outranked(believed)).len(), 1);
     assert!(told.fleet.next_epoch() > believed);
+}
+
+/// The record is unreadable that asks a session to end. Nobody holds who is buried, and nobody could order it again:
+/// its session once ran for ever.
+#[test]
+fn a_session_that_the_record_does_not_ask_to_end_ends_with_its_agent() {
+    let mut told = Told::new();
+    told.spawn(1, Some("bob"), Restart::OnCrash);
+    told.executed(1);
+    let bury = Command::Bury { target: BOB.to_string(), summary: None };
+    let request = Request { caller: Caller::Person, command: bury };
+    let decision = told.fleet.decide(&request, told.now).expect("buried");
+    let is_ending =
+        |event: &Event| matches!(event.of_agent(), Some((_, AgentEvent::SessionEnding { .. })));
+    let readable: Vec<Event> =
+        decision.events.iter().filter(|event| !is_ending(event)).cloned().collect();
+    assert_eq!(readable.len() + 1, decision.events.len());
+    told.fold(&readable);
+    told.damage(1);
+    assert_eq!(told.agent(1).state, State::Dead);
+    told.all_due();
+    let phase = told.agent(1).session.as_ref().map(|session| session.phase);
+    assert!(matches!(phase, Some(Phase::Ending(_))), "{phase:?}");
 }

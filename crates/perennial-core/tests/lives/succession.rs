@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use perennial_core::command::Command;
 use perennial_core::conversation::{FirstPrompt, Followed, Opening, Turn};
-use perennial_core::exit::Exit;
+use perennial_core::exit::{Exit, UnknownExit};
 use perennial_core::id::AgentId;
 use perennial_core::observation::{Report, Sign, Wait};
 use perennial_core::restart::Restart;
 use perennial_core::state::State;
-use perennial_core::succession::{Afresh, Beginning, Form};
+use perennial_core::succession::{Afresh, Beginning, Form, LastSession};
 
 use crate::signs::resume;
 use crate::told::{Told, due};
@@ -134,6 +134,37 @@ fn a_failed_start_does_not_hide_what_the_session_was_to_follow() {
     assert_eq!(told.beginning(), Beginning::Stop);
     // SC3
     assert!(is_anew(&told.opening(), Turn::Stopped, Afresh::Asked), "{:?}", told.opening());
+}
+
+/// SC4: nobody is told to go on with a session that left nothing.
+#[test]
+fn a_session_goes_on_from_the_last_one_that_ran() {
+    let last = |told: &Told| {
+        let agent = told.agent(1);
+        let number = |last: LastSession| (last.number.0, last.exit);
+        (agent.succession.last.map(number), agent.next_goes_on_from().map(number))
+    };
+    let mut told = at_work(Restart::OnCrash);
+    let killed = Some(Exit::KillSignal(9));
+    assert_eq!(last(&told), (None, Some((1, None))));
+    told.next_opening(1);
+    assert_eq!(last(&told), (Some((1, killed)), Some((1, killed))));
+    for _ in 0..2 {
+        let number = told.number(1);
+        told.report(1, number, Report::NotStarted("no such file".into()));
+        let until = told.agent(1).until.expect("a retry");
+        told.now = told.now.max(until);
+        told.observe(&due(BOB));
+    }
+    assert_eq!((told.number(1).0, last(&told)), (4, (Some((1, killed)), Some((1, killed)))));
+    // Stopped before it came to life, it is the one before that is gone on from.
+    told.ask(Command::Stop(BOB.to_string())).unwrap();
+    told.ends(1, Exit::Unknown(UnknownExit::NotStarted));
+    told.wake();
+    assert_eq!((told.number(1).0, told.beginning()), (5, Beginning::Stop));
+    assert_eq!(last(&told).0, Some((1, killed)));
+    told.begun(1, "a", Followed::Resumed);
+    assert_eq!(last(&told).1, Some((5, None)));
 }
 
 /// SC3: the wish is over once a session has the new conversation.

@@ -32,6 +32,7 @@ use perennial_core::checkpoint::Checkpoint;
 use perennial_core::id::AgentId;
 use perennial_core::task::Task;
 use perennial_core::time::Time;
+use perennial_core::work::Findings;
 
 pub use board::{BoardPost, POSTS};
 pub use place::{IN_PROJECT, SUBDIRECTORIES, directory_name, path_from, pointer};
@@ -89,9 +90,16 @@ impl Mirror {
         self.list(agent, measured);
     }
 
-    /// Lays out where the work of an agent stands; `content` is that of its last checkpoint.
-    pub fn work(&self, agent: &Agent, task: Option<&Task>, content: Option<&Checkpoint>) {
-        if let Some((path, text)) = work::page(agent, task, content) {
+    /// Lays out where the work of an agent stands; `content` is that of its last checkpoint, and `found` what its newest
+    /// session shows now.
+    pub fn work(
+        &self,
+        agent: &Agent,
+        task: Option<&Task>,
+        content: Option<&Checkpoint>,
+        found: Option<&Findings>,
+    ) {
+        if let Some((path, text)) = work::page(agent, task, content, found) {
             self.order(Order::Work(agent.id, file(agent, path, Content::Text(text))));
         }
     }

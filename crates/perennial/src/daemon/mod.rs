@@ -299,6 +299,8 @@ fn serve(
         .context("the runtime can't be started")?;
     runtime.block_on(async {
         let listening = Listening::on(home).context("the daemon's socket can't be opened")?;
+        // A driver that has ended hears nothing more.
+        let _ = surface.driver.send(Incoming::Listening);
         let ending = surface.ending.clone();
         end_on_signals(&ending).context("kill signals can't be watched")?;
         // Whoever is told that the daemon is ready sees what it made of its start. A disk that fails delays

@@ -193,10 +193,14 @@ fn killed_in_the_implementation_phase(name: &str) {
     at_work(&mut stage, &first, &["--task", &task], "Add JWT to the gateway.");
     let before = files(&stage.work);
     let conversation = stage.conversation();
+    let foretold = foretold(&stage, &["--as", "crash"]);
+    assert_eq!((foretold.form.as_str(), foretold.by.as_str()), ("note", "first-prompt"));
     stage.look_ahead();
     stage.kill();
     stage.idle();
     let note = told(&stage, "You are a continuation of session 1 of ada");
+    // What the verb prints is what is told.
+    assert_eq!(without_exit(note.trim_end()), foretold.text);
     has(
         &note,
         &[
@@ -296,6 +300,12 @@ mod claude {
         super::told_without_a_model_call("claude");
     }
 
+    // covers: J-07
+    #[test]
+    fn claude_is_told_what_the_verb_prints_for_each_kind() {
+        super::told_what_the_verb_prints("claude");
+    }
+
     #[test]
     fn claude_is_told_hostile_words_as_a_quotation() {
         super::hostile_words("claude");
@@ -314,6 +324,12 @@ mod codex_cli {
     fn codex_that_waited_or_was_stopped_is_told_without_a_model_call() {
         super::told_without_a_model_call("codex");
     }
+
+    // covers: J-07
+    #[test]
+    fn codex_is_told_what_the_verb_prints_for_each_kind() {
+        super::told_what_the_verb_prints("codex");
+    }
 }
 
 mod gemini {
@@ -327,6 +343,12 @@ mod gemini {
     #[test]
     fn gemini_that_waited_or_was_stopped_is_told_without_a_model_call() {
         super::told_without_a_model_call("gemini");
+    }
+
+    // covers: J-07
+    #[test]
+    fn gemini_is_told_what_the_verb_prints_for_each_kind() {
+        super::told_what_the_verb_prints("gemini");
     }
 }
 
@@ -424,6 +446,100 @@ fn told_without_a_model_call(name: &str) {
     has(&note, &[", which was stopped by the operator in the middle of a turn."]);
     let last = stage.last_request();
     assert!(last.request.contains("wait for the operator's word"), "{last:#?}");
+}
+
+/// How an idle session ends, and the next one begins.
+const KINDS: [(&str, &str); 5] = [
+    ("crash", "ada, which ended unexpectedly. "),
+    ("stop", "ada, which was stopped. "),
+    ("restart", "ada, which was ended by a restart. "),
+    ("wake", "ada, which ended. You slept, and have been woken. "),
+    ("again", "ada, which ended by itself. "),
+];
+
+/// For each kind the verb prints what the next session gets then, and says by which way. A turn that was cut off, a new
+/// conversation, a reboot and a compaction are in the other tests here, in `reboot` and in `symptoms`.
+#[track_caller]
+fn told_what_the_verb_prints(name: &str) {
+    let mut stage = stage(name);
+    let says = [
+        report(&stage, "Working on JWT").matching("to the gateway"),
+        Turn::text("Hello.").repeat(Repeat::ALWAYS),
+    ];
+    stage.model_says(says);
+    stage.spawn_with(&stage.conformance.free.clone(), Some("Add JWT to the gateway."));
+    stage.idle();
+    stage.settled("Hello.");
+    for (kind, lead) in KINDS {
+        let number = stage.show().session.expect("a session").number;
+        let is_next = |stage: &Stage| {
+            let ada = stage.show();
+            ada.session.is_some_and(|it| it.number == number + 1) && ada.reason == "idle"
+        };
+        let by_hook = || {
+            let shown = foretold(&stage, &["--as", kind]);
+            (shown.form.as_str(), shown.by.as_str()) == ("note", "hook")
+        };
+        stage.until("a note, with a hook", by_hook);
+        let foretold = foretold(&stage, &["--as", kind]);
+        assert_eq!(foretold.beginning, kind);
+        brought_about(&stage, kind, number);
+        stage.until("the next session waits", || is_next(&stage));
+        stage.look_ahead();
+        stage.sealed.ok(["send", NAME, &format!("What now, after {kind}?")]);
+        let told = told(&stage, &format!("You are a continuation of session {number} of ada"));
+        eprintln!("{name}, {kind}: {told}");
+        let (told, foretold) = (without_exit(&told), without_exit(&foretold.text));
+        assert!(told.starts_with(&foretold), "{kind}: {told}\n{foretold}");
+        assert!(told.contains(lead), "{kind}: {told}");
+        stage.idle();
+    }
+    let number = stage.show().session.expect("a session").number;
+    let foretold = foretold(&stage, &["--as", "handoff"]);
+    assert_eq!((foretold.form.as_str(), foretold.by.as_str()), ("full", "first-prompt"));
+    verb(&stage, &["handoff", NAME, "-s", "half of it"]);
+    let told = told(&stage, &format!("You are a continuation of session {number} of ada"));
+    eprintln!("{name}, handoff: {told}");
+    // What it adds is known once the session has handed over.
+    let (first, last) = (foretold.text.lines().next(), foretold.text.lines().last());
+    assert_eq!((told.lines().next(), told.trim_end().lines().last()), (first, last));
+    has(&told, &["which handed its work over to you.", "“half of it”"]);
+}
+
+fn brought_about(stage: &Stage, kind: &str, number: u64) {
+    let quits = || {
+        let quit = stage.conformance.keys.quit.clone().expect("a command that ends it");
+        // The next session is to get no key.
+        let is_over = || {
+            let ada = stage.show();
+            ada.state != "waiting" || ada.session.is_none_or(|it| it.number != number)
+        };
+        stage.type_command("quit", &quit, "that it ends", is_over).expect("it ends");
+    };
+    match kind {
+        "crash" => stage.kill(),
+        "restart" => _ = verb(stage, &["restart", NAME]),
+        "again" => {
+            verb(stage, &["set", NAME, "--restart", "always"]);
+            quits();
+        }
+        "stop" => {
+            verb(stage, &["stop", NAME]);
+            verb(stage, &["wake", NAME]);
+        }
+        _ => {
+            quits();
+            stage.until("it sleeps", || stage.show().state == "sleeping");
+            verb(stage, &["wake", NAME]);
+        }
+    }
+}
+
+/// How a session ends is known once it has.
+fn without_exit(text: &str) -> String {
+    let lead_ends = text.find(". ").unwrap_or(text.len());
+    let exit = text[..lead_ends].find(" (").zip(text[..lead_ends].find(')'));
+    exit.map_or_else(|| text.to_owned(), |(at, to)| text[..at].to_owned() + &text[to + 1..])
 }
 
 #[track_caller]

@@ -224,7 +224,11 @@ fn the_agent_takes_its_own_by_the_tool_and_a_commit_has_one() {
     assert!(requests.iter().any(|one| one.contains(&answer)), "the model reads it");
     // Ours keeps the agent's words, and tells them apart.
     // Git tells of the commit first; the agent's own call, which is read later, says whose it is.
-    let own_commit = || of_cause(&stage, "commit").filter(|one| one.found.committed_at.is_some());
+    // If the change of its phase is read before that snapshot is there, its checkpoint is of that.
+    let own_commit = || {
+        let causes = ["commit", "phase"].into_iter().filter_map(|why| of_cause(&stage, why));
+        causes.into_iter().find(|one| one.found.committed_at.is_some())
+    };
     stage.sealed.until("the commit is its own", || own_commit().is_some());
     let ours = own_commit().expect("there");
     assert_eq!(ours.said.questions, ["which port?"]);
@@ -248,4 +252,63 @@ fn the_agent_takes_its_own_by_the_tool_and_a_commit_has_one() {
     let end = taken(&stage, "planned-end");
     assert_eq!(end.checkpoint.session, 1);
     assert!(end.resumption_instructions.contains("Its own instructions: “run the tests”"));
+}
+
+/// A test runner that fails the first time, and passes then.
+const MENDED: &str = "#!/bin/sh
+outcome=FAILED
+test -e ran && outcome=ok
+touch ran
+echo \"test parser::empty_input ... $outcome\"
+echo \"test result: $outcome. 1 test\"
+test $outcome = ok
+";
+
+// covers: S-04
+#[test]
+fn the_file_of_its_work_follows_what_is_found_between_checkpoints() {
+    let stage = Stage::new();
+    project(&stage);
+    let dir = std::fs::canonicalize(&stage.sealed.dir).expect("a directory");
+    std::fs::write(dir.join("bin/cargo"), MENDED).expect("written");
+    let pipe = dir.join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
+    let waits = || json!({ "tools": bash("cat pipe") });
+    let program = json!([
+        { "tools": write(&dir.join("src/parser.rs")) },
+        waits(),
+        { "tools": write(&dir.join("src/lexer.rs")) },
+        waits(),
+        { "tools": bash("cargo test") },
+        waits(),
+        { "tools": bash("cargo test") },
+        waits(),
+        { "text": "Done." },
+    ]);
+    stage.spawn("ada", &MODE, &turns(&program));
+    let goes_on = || std::fs::write(&pipe, "on\n").expect("written");
+    let file = || mirrored(&stage.sealed, "work", "ada.json").expect("a file");
+    let taken = || stage.sealed.show("ada").checkpoint.map(|head| head.number);
+    let says = |key: &str, value: Value| {
+        let what = format!("{key} is {value}");
+        stage.sealed.until(&what, || file()[key] == value);
+    };
+    says("files_modified", json!(["src/parser.rs"]));
+    // The checkpoint of this phase is there, so that the next file is in none of them.
+    stage.sealed.until("a checkpoint", || taken() == Some(1) && file()["checkpoint"] == 1);
+    goes_on();
+    says("files_modified", json!(["src/parser.rs", "src/lexer.rs"]));
+    assert_eq!((taken(), &file()["tests_status"]), (Some(1), &json!("unknown")));
+    goes_on();
+    says("tests_status", json!("failing"));
+    stage.sealed.until("the tests' checkpoint", || file()["checkpoint"] == 2);
+    goes_on();
+    says("tests_status", json!("passing"));
+    assert_eq!((taken(), &file()["checkpoint"]), (Some(2), &json!(2)));
+    has_the_seeds_form(&file());
+    // The next daemon reads it again.
+    stage.sealed.kill_daemon();
+    stage.sealed.start_daemon();
+    says("tests_status", json!("passing"));
+    goes_on();
 }

@@ -5,8 +5,11 @@ use std::path::Path;
 
 use perennial_api::Agent;
 
+use serde_json::json;
+
 use crate::claude::{kind, state};
-use crate::sealed::Sealed;
+use crate::own_harness::own_harness;
+use crate::sealed::{PROGRAM, Sealed};
 
 /// In place of an agent CLI: waits for the gate to open, and becomes the agent CLI.
 fn gated(sealed: &Sealed, name: &str, program: &Path) {
@@ -44,6 +47,29 @@ fn starts_alone(sealed: &Sealed, agent: &Agent, text: &str) {
     kind(&mut watch, &agent.name, "phase-reported", 1);
     assert_eq!(sealed.show(&agent.name).session.map(|session| session.number), Some(2));
     assert!(!sealed.ok(["doctor"]).contains("were lost"));
+}
+
+/// A hook that found no daemon may keep what it said after the next daemon has looked for that: its turn was once open until
+/// the hook after it.
+#[test]
+fn what_a_hook_keeps_late_is_heard_with_the_next_look() {
+    let sealed = Sealed::up();
+    let script = format!(
+        "say() {{ echo '{{\"session_id\":\"talk-'$$'\"}}' | {PROGRAM} hook \"$1\"; }}
+         say UserPromptSubmit; until test -e look; do sleep 0.05; done; say SubagentStart; read x"
+    );
+    own_harness(&sealed, &script, str::to_owned);
+    let ada: Agent = sealed.json(&["spawn", "ada", "--harness", "claude"]);
+    sealed.until("it is in a turn", || sealed.show("ada").reason == "in-turn");
+    let named = sealed.show("ada").conversations[0].clone();
+    let at = jiff::Timestamp::now().as_microsecond();
+    let input = json!({ "session_id": named }).to_string();
+    let kept = json!({ "event": "Stop", "at": at, "input": input });
+    let file = sealed.holder(&ada).join("s1/unheard-hooks.jsonl");
+    std::fs::write(&file, format!("{kept}\n")).expect("written");
+    std::fs::write(sealed.dir.join("look"), "").expect("written");
+    sealed.until("its turn is over", || sealed.show("ada").reason == "idle");
+    assert!(!file.exists());
 }
 
 mod agent_clis {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use perennial_api::handoffs::Handoffs;
 use serde_json::{Value, json};
-use understudy::Turn;
+use understudy::{Repeat, Turn};
 
 use crate::claude::{Stage, bash, state};
 use crate::sealed::Sealed;
@@ -127,6 +127,38 @@ fn a_successor_without_our_briefing_looks_at_everything_again() {
     let unread = told(&lost.sealed, &[]);
     assert_eq!((unread.sessions.len(), &unread.unread[..]), (0, &["ada".to_owned()][..]));
     assert!(lost.sealed.ok(["handoffs"]).contains("can't be read: ada"));
+}
+
+/// A session whose program could not be executed took nothing over: it is not counted, and the one after it is told of the
+/// last that ran.
+#[test]
+fn claude_goes_on_from_the_last_session_that_ran() {
+    let stage = Stage::new();
+    let mut watch = stage.sealed.watch();
+    let done = Turn { repeat: Repeat::ALWAYS, ..Turn::text("Half of it is done.") };
+    stage.model.script_everybody([done]);
+    stage.spawn("ada", &[&FREE[..], &["--restart", "never"]].concat(), "write both files");
+    state(&mut watch, "ada", "waiting", "idle");
+    stage.sealed.until("the turn is read", || {
+        stage.sealed.ok(["logs", "ada"]).contains("Half of it is done.")
+    });
+    stage.sealed.ok(["stop", "ada"]);
+    watch.ended("ada", 1);
+    let program = stage.sealed.dir.join("bin/claude");
+    std::fs::remove_file(&program).expect("it was there");
+    let _ = stage.sealed.run(["wake", "ada"]);
+    let (_, exit) = watch.ended("ada", 2);
+    assert_eq!(exit, json!({ "unknown": "not-started" }));
+    let foretold = stage.sealed.ok(["briefing", "ada", "--as", "fresh"]);
+    assert!(foretold.starts_with("You are a continuation of session 1 of ada"), "{foretold}");
+    std::os::unix::fs::symlink(Stage::claude(), &program).expect("it is back");
+    stage.sealed.ok(["wake", "ada", "--fresh"]);
+    stage.told("You are a continuation of session 1 of ada");
+    state(&mut watch, "ada", "waiting", "idle");
+    stage.sealed.until("session 3 alone is counted", || {
+        let sessions = told(&stage.sealed, &["ada"]).sessions;
+        sessions.iter().map(|one| one.session).eq([3])
+    });
 }
 
 #[test]

@@ -4,12 +4,14 @@
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
+use std::process::Command;
 
 use perennial_api::snapshot::Snapshot;
 
 use crate::own_harness::{heard, own_harness};
-use crate::sealed::Sealed;
+use crate::sealed::{Sealed, finish, pid};
 use crate::snapshot::{Project, git};
+use crate::up::another_build;
 use crate::watch::Watch;
 
 /// Every file of the work tree by content and mode, the index, and what git says.
@@ -63,12 +65,21 @@ fn no_verb_changes_or_loses_what_is_not_committed() {
         watch.running("bob", session);
         unharmed(verb);
     }
-    for verb in [&["up", "--upgrade"][..], &["prune", "--older-than", "0d"]] {
-        let _ = sealed.run(verb.iter().copied());
-        unharmed(verb[0]);
-    }
+    // The daemon is another build's, and is really exchanged under the session.
     sealed.ok(["down"]);
     unharmed("down");
+    let mut up = Command::new(another_build(sealed));
+    up.arg("up").env_clear().env("PERENNIAL_HOME", &sealed.root).env("HOME", &sealed.dir);
+    assert_eq!(finish(up).code, 0);
+    let (pid_before, build) = (pid(&sealed.show("bob")), sealed.health().build);
+    let upgraded = sealed.ok(["up", "--upgrade"]);
+    assert!(upgraded.starts_with("the daemon was upgraded"), "{upgraded}");
+    assert_ne!(sealed.health().build, build);
+    assert_eq!(pid(&sealed.show("bob")), pid_before, "its session goes on");
+    unharmed("up --upgrade");
+    sealed.ok(["prune", "--older-than", "0d"]);
+    unharmed("prune");
+    sealed.ok(["down"]);
     sealed.start_daemon();
     unharmed("up");
     sealed.ok(["bury", "bob"]);

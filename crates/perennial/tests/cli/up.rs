@@ -75,7 +75,7 @@ fn up_is_bounded_and_says_who_does_not_answer() {
 }
 
 /// The built binary, changed only in its build id: another build of the same version.
-fn another_build(sealed: &Sealed) -> PathBuf {
+pub fn another_build(sealed: &Sealed) -> PathBuf {
     let mut bytes = std::fs::read(PROGRAM).expect("the binary");
     let head = [&4u32.to_ne_bytes()[..], &20u32.to_ne_bytes(), &3u32.to_ne_bytes(), b"GNU\0"];
     let head = head.concat();

@@ -13,7 +13,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use perennial_api::checkpoint::Checkpoint;
 use perennial_api::event::Event;
@@ -82,6 +82,20 @@ pub fn continuity(proof: &mut Proof) {
     println!("continuity: {counts:?}");
 }
 
+/// A whole handoff, however the session behaves (S-15).
+const WHOLE_CYCLE: Duration = Duration::from_secs(90);
+
+/// `deaf`: a session hears nothing, and nobody says how long to wait for it: the default deadline counts. A trial is one
+/// handoff, in turn with the small agent CLI and with Claude Code.
+pub fn deaf(proof: &mut Proof) {
+    while proof.goes_on() {
+        proof.home(|proof| {
+            let is_small = proof.begin_trial() % 2 == 1;
+            Agent::begin(is_small, None).is_deaf(proof);
+        });
+    }
+}
+
 /// The agent of one home, and what its work tree was like.
 struct Agent {
     stage: Stage,
@@ -143,6 +157,30 @@ impl Agent {
         }
         self.stage.model.release(&format!("{GATE}-{number}"));
         self.judge(proof, scene);
+    }
+
+    fn is_deaf(&self, proof: &mut Proof) {
+        let number = self.number();
+        says(&self.stage, Some(Turn::text("Late.").matching(HOLD).gate(GATE)));
+        self.ok(&["send", NAME, HOLD]);
+        self.stage.model.wait_until_held(GATE).expect("its turn began");
+        let asked = Instant::now();
+        self.ok(&["handoff", NAME, "-s", "half"]);
+        let has_next = within(ENDS, || self.number() > number);
+        let next = asked.elapsed();
+        let is_idle = has_next && self.is_idle_after(number);
+        let whole = asked.elapsed();
+        println!(
+            "deaf, {}: the next session after {:.1} s, its first turn over after {:.1} s",
+            self.stage.preset.name,
+            next.as_secs_f64(),
+            whole.as_secs_f64()
+        );
+        if !is_idle || whole > WHOLE_CYCLE {
+            proof.violated(&format!("not whole within {WHOLE_CYCLE:?}: {}", self.why()));
+        }
+        self.stage.model.release(GATE);
+        self.judge(proof, Scene::Deaf);
     }
 
     fn rests(&mut self, proof: &mut Proof, number: u64) {

@@ -56,7 +56,7 @@ use proof::Proof;
 type Row = fn(&mut Proof);
 
 /// The rows that are tried from outside; `xtask/src/prove.rs` says what each shows.
-const ROWS: [(&str, Row); 11] = [
+const ROWS: [(&str, Row); 12] = [
     ("sends", sends::sends),
     ("pairs", pairs::pairs),
     ("menus", menus::menus),
@@ -67,6 +67,7 @@ const ROWS: [(&str, Row); 11] = [
     ("mail", mail::mail),
     ("readers", readers::readers),
     ("continuity", continuity::continuity),
+    ("deaf", continuity::deaf),
     ("conformance", conformance_row::conformance),
 ];
 

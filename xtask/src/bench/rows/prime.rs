@@ -73,7 +73,12 @@ fn at_work(workshop: &Workshop, fleet: &Fleet) -> Result<f64> {
     for step in 0..STEPS {
         let words = format!("Step {step}: {}", "some words of the model's. ".repeat(20));
         let content = json!([{ "type": "text", "text": words }]);
-        let message = json!({ "id": format!("m{step}"), "role": "assistant", "content": content });
+        // A line of an answer without its model and what it used counts as damaged.
+        let usage = json!({ "input_tokens": 1000, "output_tokens": 5 });
+        let message = json!({
+            "id": format!("m{step}"), "role": "assistant", "model": "claude-sonnet-4-5",
+            "content": content, "usage": usage,
+        });
         let line = json!({ "type": "assistant", "uuid": step.to_string(), "message": message });
         text.push_str(&format!("{line}\n"));
     }

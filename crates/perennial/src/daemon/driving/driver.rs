@@ -53,6 +53,8 @@ pub enum Incoming {
         reply: oneshot::Sender<Result<Vec<Entity>, Rejection>>,
     },
     Host(HostReport),
+    /// The surface listens.
+    Listening,
     Appended(AppendId, Result<Seq, AppendError>),
     /// The journal's files are not where they were.
     Unwritable(String),
@@ -326,6 +328,7 @@ impl Driver {
                 self.input(Input::Request { waiter, request });
             }
             Incoming::Host(report) => self.host(report),
+            Incoming::Listening => self.hear_all_unheard(),
             Incoming::Appended(append, Ok(seq)) => {
                 self.input(Input::Durable(append, seq));
                 self.world.projections.mirror.put_up_to(seq.0);

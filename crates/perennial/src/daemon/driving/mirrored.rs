@@ -104,13 +104,24 @@ impl Driver {
         }
     }
 
+    /// Lays out anew what the newest session of an agent shows of its work. No event tells of that: a daemon that was killed
+    /// leaves it to the next one, which reads the conversation again.
+    pub fn mirror_found(&self, agent: AgentId) {
+        if let Some(agent) = self.supervisor.fleet().agent(agent) {
+            self.mirror_work(agent);
+        }
+    }
+
     fn mirror_work(&self, agent: &Agent) {
         let Driver { supervisor, world, .. } = self;
         let task = supervisor.fleet().tasks().current(agent.id);
         let digest = agent.checkpoint.as_ref().map(|head| head.text.digest);
         // A content that can't be read is not shown.
         let read = |digest| checkpoint::content(&*world.journal, digest).ok().flatten();
-        world.projections.mirror.work(agent, task, digest.and_then(read).as_ref());
+        let newest = agent.session.as_ref().map(|session| session.number);
+        let found = world.reader.findings(agent.id).filter(|(number, _)| Some(*number) == newest);
+        let found = found.as_ref().map(|(_, found)| found);
+        world.projections.mirror.work(agent, task, digest.and_then(read).as_ref(), found);
     }
 
     /// Lays out what was committed.

@@ -138,7 +138,13 @@ impl Repositories {
         let committed = moved.filter_map(|(agent, session)| {
             let facts = vec![Fact::new(Origin::Git, Seen::Committed)];
             let (agent, number, figures) = (*agent, session.number, None);
-            self.has_commit(session).then_some(Sighting { agent, number, facts, figures })
+            self.has_commit(session).then_some(Sighting {
+                agent,
+                number,
+                facts,
+                figures,
+                has_found: false,
+            })
         });
         let committed = committed.collect();
         // Of a repository that has its log now.

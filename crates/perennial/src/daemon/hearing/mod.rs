@@ -265,13 +265,20 @@ impl Driver {
 
     /// Takes in what a conversation's transcript has.
     pub fn sighted(&mut self, sighting: Sighting) {
-        let Sighting { agent, number, facts, figures } = sighting;
+        let Sighting { agent, number, facts, figures, has_found } = sighting;
         let begins = facts.iter().any(|fact| matches!(fact.seen, Seen::SessionBegan(_)));
         for fact in facts {
             self.hear(agent, number, fact);
         }
         if begins {
             self.look_at_conversation(agent, number);
+        }
+        if has_found {
+            self.mirror_found(agent);
+        }
+        // Hooks that found no daemon may keep what they said after this one has looked for it.
+        if self.live(agent) == Some(number) {
+            self.hear_unheard(agent, number);
         }
         let used = figures.map(Used::from);
         if let Some(used) = used.filter(|used| self.spending.take(agent, *used)) {
@@ -310,6 +317,15 @@ impl Driver {
         self.watch_list(agent);
         self.watch_terminal(agent);
         self.watch_commits(agent);
+    }
+
+    /// From now on hooks are heard. What some said since their session was found is kept beside it.
+    pub fn hear_all_unheard(&mut self) {
+        let agents = self.supervisor.fleet().agents();
+        let live = agents.filter_map(|agent| Some((agent.id, agent.live_session()?.number)));
+        for (agent, number) in live.collect::<Vec<_>>() {
+            self.hear_unheard(agent, number);
+        }
     }
 
     fn live(&self, agent: AgentId) -> Option<SessionNumber> {

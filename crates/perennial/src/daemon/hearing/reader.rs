@@ -67,6 +67,8 @@ pub struct Sighting {
     pub facts: Vec<Fact>,
     /// What was used in all conversations of the agent.
     pub figures: Option<Figures>,
+    /// Other files or another test run were found than before.
+    pub has_found: bool,
 }
 
 #[derive(Debug)]
@@ -309,15 +311,19 @@ impl OpenTranscripts {
         }
         open.whole = whole;
         let figures = open.figures();
+        let mut has_found = false;
         if open.has_worked() {
             let conversation = look.conversation.to_string();
             let (bytes, steps) = open.read_so_far();
             let position = Some(Position { conversation, bytes, steps });
             let findings = open.findings().clone();
             let found = FoundWork { number: *number, findings, position };
-            self.findings.all().insert(*agent, found);
+            let shown = (found.number, found.findings.edited.clone(), found.findings.tests.clone());
+            let before = self.findings.all().insert(*agent, found);
+            let before = before.map(|it| (it.number, it.findings.edited, it.findings.tests));
+            has_found = before != Some(shown);
         }
-        Some(Sighting { agent: *agent, number: *number, facts, figures })
+        Some(Sighting { agent: *agent, number: *number, facts, figures, has_found })
     }
 }
 

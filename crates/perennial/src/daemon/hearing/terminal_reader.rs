@@ -171,6 +171,12 @@ impl Session {
             facts.extend(seen.map(|seen| Fact::new(Origin::Terminal, seen)));
         }
         let (number, figures) = (self.number, None);
-        Ok((!facts.is_empty()).then_some(Sighting { agent, number, facts, figures }))
+        Ok((!facts.is_empty()).then_some(Sighting {
+            agent,
+            number,
+            facts,
+            figures,
+            has_found: false,
+        }))
     }
 }

@@ -58,6 +58,9 @@ impl KnownWork {
     /// For the session that is about to begin, or that goes on in a new window.
     pub fn of(fleet: &Fleet, agent: &Agent, beginning: Beginning) -> KnownWork {
         let number = agent.session.as_ref().map_or(0, |session| u64::from(session.number.0));
+        let last = agent.succession.last;
+        // Where nobody recorded it, the one before.
+        let before = last.map_or(number.saturating_sub(1), |last| u64::from(last.number.0));
         let (session, exit) = match beginning {
             Beginning::Compaction => (number, None),
             Beginning::Birth
@@ -67,7 +70,7 @@ impl KnownWork {
             | Beginning::Stop
             | Beginning::Restart
             | Beginning::Reboot
-            | Beginning::Handoff => (number.saturating_sub(1), agent.previous_exit),
+            | Beginning::Handoff => (before, last.and_then(|last| last.exit)),
         };
         KnownWork {
             session,
@@ -76,15 +79,17 @@ impl KnownWork {
         }
     }
 
-    /// For the session that would follow the newest one.
+    /// For the session that would follow the last one that ran.
     pub fn foretold(
         fleet: &Fleet,
         agent: &Agent,
         (beginning, turn): (Beginning, Turn),
     ) -> KnownWork {
-        let exit = agent.session.as_ref().and_then(|session| session.exit);
         let known = KnownWork::at(fleet, agent, (beginning, turn));
-        KnownWork { exit: exit.map(sentences::exit), ..known }
+        let last = agent.next_goes_on_from();
+        let session = last.map_or(known.session, |last| u64::from(last.number.0));
+        let exit = last.and_then(|last| last.exit);
+        KnownWork { session, exit: exit.map(sentences::exit), ..known }
     }
 
     fn at(fleet: &Fleet, agent: &Agent, (beginning, turn): (Beginning, Turn)) -> KnownWork {

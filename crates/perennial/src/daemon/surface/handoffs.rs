@@ -51,6 +51,8 @@ struct Begun {
     is_fresh: bool,
     /// The agent's role then.
     role: Option<String>,
+    /// Its program was executed. One whose start failed, or that was withdrawn, took nothing over.
+    has_run: bool,
 }
 
 pub async fn handoffs(
@@ -158,7 +160,8 @@ fn of_agent(
     done.push(repetition.next_session());
     // The first is what came before the first session: an adopted conversation, or nothing.
     let sessions = begun.iter().zip(done.into_iter().skip(1));
-    let told = sessions.filter(|(begun, _)| begun.number > 1).map(|(begun, did)| Handoff {
+    // The first of them followed nobody.
+    let told = sessions.skip(1).map(|(begun, did)| Handoff {
         agent: wanted.name.clone(),
         agent_id: wanted.id.to_string(),
         role: begun.role.clone(),
@@ -175,24 +178,32 @@ fn of_agent(
     Ok(Some(told.collect()))
 }
 
-/// The sessions of an agent, by folding its own records.
+/// The sessions of an agent that ran, by folding its own records.
 fn begun(journal: &dyn Store, id: AgentId) -> Result<Vec<Begun>, ReadError> {
     let (mut fleet, mut begun) = (Fleet::default(), Vec::new());
     let mut after = Version(0);
     loop {
         let records = journal.read_stream(&Entity::Agent(id), after, EVENTS)?;
-        let Some(last) = records.last() else { return Ok(begun) };
+        let Some(last) = records.last() else {
+            begun.retain(|one: &Begun| one.has_run);
+            return Ok(begun);
+        };
         after = last.version;
         for event in records.iter().filter_map(|record| record.event.as_ref().ok()) {
             fleet.evolve(event);
+            let Some(agent) = fleet.agent(id) else { continue };
+            let runs = agent.session.as_ref().filter(|session| session.has_run());
+            if let (Some(runs), Some(newest)) = (runs, begun.last_mut()) {
+                newest.has_run |= runs.number.0 == newest.number;
+            }
             let Some((_, AgentEvent::SessionStarting { number, .. })) = event.of_agent() else {
                 continue;
             };
-            let Some(agent) = fleet.agent(id) else { continue };
             let opening = agent.session.as_ref().map(|session| &session.opening);
             let is_fresh = !matches!(opening, Some(Opening::Resume { .. }));
             let (number, after, at) = (number.0, agent.succession.beginning, event.at);
-            begun.push(Begun { number, at, after, is_fresh, role: agent.role.clone() });
+            let role = agent.role.clone();
+            begun.push(Begun { number, at, after, is_fresh, role, has_run: false });
         }
     }
 }
