@@ -177,6 +177,7 @@ impl Taking<'_> {
             | GitError::Locked(_)
             | GitError::InTheWay(_)
             | GitError::Replaced(_)
+            | GitError::AnotherRepository(_)
             | GitError::NotEmpty(_)
             | GitError::Interrupted
             | GitError::NoIndex(_) => false,
