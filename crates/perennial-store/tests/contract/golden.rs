@@ -181,7 +181,7 @@ pub fn role_examples() -> [(&'static str, AgentEvent); 8] {
 }
 
 /// A snapshot with everything in it, the smallest one, and a restore.
-pub fn snapshot_examples() -> [(&'static str, AgentEvent); 13] {
+pub fn snapshot_examples() -> [(&'static str, AgentEvent); 14] {
     let of = |event| AgentEvent::Snapshot(Box::new(event));
     let files = SnapshotFiles {
         store: "web-0123456789ab.git".into(),

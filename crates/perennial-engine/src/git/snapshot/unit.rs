@@ -192,36 +192,13 @@ impl Taking<'_> {
         }
         let head = head.unwrap_or_default();
         let objects = ObjectStore::open(&repository.objects_dir())?;
-        let (mut base, mut reachable) = (None, IdSet::default());
-        let mut is_base_as_it_was = false;
-        if let Some(commit) = head.commit {
-            // UN1. A look leaves nothing behind, and nothing relies on what it saw.
-            let kept = match self.pack.is_look() {
-                true => Ok(base_ref::Kept::Before),
-                false => base_ref::keep(repository, commit),
-            };
-            match kept {
-                Ok(kept) => {
-                    let cache = self.store.base(commit);
-                    if kept == base_ref::Kept::Now {
-                        self.new_refs.push((repository.common_dir.clone(), commit));
-                    }
-                    let go_on = || (self.order.go_on)(self.files);
-                    let found = base::reachable(&objects, commit, (kept, &cache), &go_on)?;
-                    let is_borrowed = self.pack.is_look()
-                        || borrowing::borrow(self.store, repository, &mut self.borrowed)?;
-                    if let Some((ids, was_known)) = found.filter(|_| is_borrowed) {
-                        (base, reachable) = (Some(commit), ids);
-                        is_base_as_it_was = was_known && self.cached.borrowed_of() == base;
-                    } else if kept == base_ref::Kept::Now {
-                        base_ref::release(&repository.common_dir, commit)?;
-                    }
-                }
-                Err(error) => {
-                    tracing::debug!(%error, "a ref can't be written; everything is copied");
-                }
-            }
-        }
+        let found = match head.commit {
+            Some(commit) => self.borrow(repository, &objects, commit)?,
+            None => None,
+        };
+        let base = found.as_ref().and(head.commit);
+        let (reachable, was_known) = found.unwrap_or_default();
+        let is_base_as_it_was = was_known && self.cached.borrowed_of() == base;
         let path = repository.index_path();
         let stat = || rustix::fs::stat(&path).ok().map(FileStat::from);
         let before = stat();
@@ -268,6 +245,39 @@ impl Taking<'_> {
             left_out,
             state,
         })
+    }
+
+    /// What a commit reaches, so that it needs no copy, and whether that was known; nothing where it can't be relied on (UN1).
+    fn borrow(
+        &mut self,
+        repository: &Repository,
+        objects: &ObjectStore,
+        commit: ObjectId,
+    ) -> Result<Option<(IdSet, bool)>, GitError> {
+        // A look leaves nothing behind, and nothing relies on what it saw.
+        let is_look = self.pack.is_look();
+        let kept = match is_look {
+            true => Ok(base_ref::Kept::Before),
+            false => base_ref::keep(repository, commit),
+        };
+        let kept = match kept {
+            Ok(kept) => kept,
+            Err(error) => {
+                tracing::debug!(%error, "a ref can't be written; everything is copied");
+                return Ok(None);
+            }
+        };
+        if kept == base_ref::Kept::Now {
+            self.new_refs.push((repository.common_dir.clone(), commit));
+        }
+        let (cache, go_on) = (self.store.base(commit), || (self.order.go_on)(self.files));
+        let found = base::reachable(objects, commit, (kept, &cache), &go_on)?;
+        let is_borrowed = is_look || borrowing::borrow(self.store, repository, &mut self.borrowed)?;
+        let found = found.filter(|_| is_borrowed);
+        if found.is_none() && kept == base_ref::Kept::Now {
+            base_ref::release(&repository.common_dir, commit)?;
+        }
+        Ok(found)
     }
 
     fn walked(
