@@ -238,3 +238,37 @@ fn content(parent: &OwnedFd, name: &[u8]) -> io::Result<Found> {
     };
     Ok(Found::File(StoredFile { mode, id: hash(ObjectKind::Blob, &bytes), permissions }))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// WF3
+    #[test]
+    fn what_is_not_as_expected_stays() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = Directory::open(dir.path()).unwrap();
+        let file = |text: &str| {
+            let id = hash(ObjectKind::Blob, text.as_bytes());
+            StoredFile { mode: EntryMode::File, id, permissions: 0o644 }
+        };
+        let write =
+            |path: &str, expected| root.write(path.as_bytes(), file("new"), b"new", expected);
+        let read = |path: &str| std::fs::read_to_string(dir.path().join(path)).unwrap();
+        assert!(write("a/b", Expected::Nothing).unwrap());
+        assert!(write("a/b", Expected::Nothing).unwrap(), "it has this content");
+        std::fs::write(dir.path().join("a/b"), "edit").unwrap();
+        assert!(!write("a/b", Expected::Nothing).unwrap());
+        assert!(!write("a/b", Expected::This(file("old"))).unwrap());
+        assert!(!root.remove(b"a/b", file("old")).unwrap());
+        assert_eq!(read("a/b"), "edit");
+        assert!(write("a/b", Expected::This(file("edit"))).unwrap());
+        assert_eq!(read("a/b"), "new");
+        std::fs::create_dir(dir.path().join("c")).unwrap();
+        assert!(!write("c", Expected::This(file("old"))).unwrap());
+        assert!(
+            root.remove(b"a/b", file("new")).unwrap() && root.remove(b"a/b", file("new")).unwrap()
+        );
+        assert_eq!(std::fs::read_dir(dir.path().join("a")).unwrap().count(), 0);
+    }
+}
