@@ -14,10 +14,11 @@ use sha1::{Digest, Sha1};
 pub struct ObjectId(pub [u8; 20]);
 
 impl Hash for ObjectId {
-    /// Its first bytes: it is a hash itself.
+    /// All of it, in words: an id that somebody has written down need not be a hash, and may begin as all others do.
     fn hash<H: Hasher>(&self, state: &mut H) {
-        let first = self.0.first_chunk().map_or(0, |first| u64::from_le_bytes(*first));
-        state.write_u64(first);
+        let (words, rest) = self.0.as_chunks::<8>();
+        words.iter().for_each(|word| state.write_u64(u64::from_le_bytes(*word)));
+        state.write(rest);
     }
 }
 
