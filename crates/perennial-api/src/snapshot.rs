@@ -129,4 +129,37 @@ pub struct SnapshotRestored {
     pub missing_count: u64,
     /// … and the first of them; a directory ends in `/`.
     pub missing: Vec<String>,
+    /// How many files were left as they are, because somebody changed them while the restore went on …
+    pub changed_count: u64,
+    /// … and the first of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub changed: Vec<String>,
+    /// The repositories in the work tree, the top one first: HEAD, branches and unfinished operations stay as they are. Nothing
+    /// when another directory was written to.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub work_trees: Vec<RestoredWorkTree>,
+}
+
+/// What a restore did not change: where a repository was at the snapshot, and where it is.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct RestoredWorkTree {
+    /// Below the top; empty for the top itself.
+    pub path: String,
+    /// Nothing if there was no repository.
+    pub then: Option<RepositoryState>,
+    /// Nothing if there is none.
+    pub now: Option<RepositoryState>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct RepositoryState {
+    /// As in the file HEAD.
+    pub head: Option<String>,
+    pub head_commit: Option<String>,
+    /// `rebase`, `merge`, `cherry-pick`, `revert` or `bisect`, if one is not done.
+    pub operation: Option<String>,
 }

@@ -5,8 +5,8 @@
 //!
 //! Invariants
 //! - KE1  At most one wish stands. It ends: by a snapshot, by word that nothing has changed, by a miss, or by a wish
-//!   that holds something back where it did not. In one run of the daemon it stands for `KEEP_WAITS` at most, after a
-//!   reboot or if nothing waits for it `KEEP_WAITS_IN_LINE`, whatever becomes of the agent.
+//!   that holds something back where it did not. In one run of the daemon it stands for `KEEP_WAITS` at most after a crash,
+//!   for `KEEP_WAITS_IN_LINE` otherwise, whatever becomes of the agent.
 //! - KE2  While a wish of a planned end, a crash or a reboot stands, the session that is to end is not ended, and the
 //!   next one is not started.
 //! - KE3  The wishes of an agent are numbered from 1. A number is a fence: a report about another wish ends nothing.
@@ -35,11 +35,11 @@ use crate::time::Time;
 /// checkpoint takes some time, too.
 pub const KEEP_WITHIN: Duration = Duration::from_millis(1700);
 
-/// A session that waits for a snapshot waits no longer than this in all, the time until its turn comes among it.
+/// The next session after a crash waits for a snapshot no longer than this in all, the time until its turn comes among it.
 pub const KEEP_WAITS: Duration = Duration::from_secs(2);
 
-/// The same after the machine restarted, when the snapshots of all sessions are wanted at once, and for what no session
-/// waits for.
+/// The same where the snapshots of many sessions may be wanted at once: of those that are stopped together, and after the machine
+/// restarted. Each has `KEEP_WITHIN` from when its turn comes. And for what no session waits for.
 pub const KEEP_WAITS_IN_LINE: Duration = Duration::from_secs(10);
 
 /// A snapshot that somebody asked for is given up after this: others wait behind it.
@@ -147,8 +147,9 @@ impl SnapshotCause {
     /// How long a wish stands.
     fn waits(self) -> Duration {
         match self {
-            SnapshotCause::PlannedEnd | SnapshotCause::Crash => KEEP_WAITS,
-            SnapshotCause::Reboot
+            SnapshotCause::Crash => KEEP_WAITS,
+            SnapshotCause::PlannedEnd
+            | SnapshotCause::Reboot
             | SnapshotCause::Asked
             | SnapshotCause::BeforeRestore
             | SnapshotCause::PhaseChange

@@ -104,6 +104,10 @@ pub struct RestoreOutcome {
     pub left: u64,
     /// … and the first of them.
     pub listed: Vec<String>,
+    /// How many files were left because somebody changed them while it went on …
+    pub changed: u64,
+    /// … and the first of them.
+    pub changed_listed: Vec<String>,
 }
 
 /// Why snapshots are dropped.

@@ -11,6 +11,8 @@ use std::path::Path;
 
 /// A file of at most this many bytes is read at once.
 const SMALL_FILE_BYTES: usize = 1 << 10;
+/// A file that says that it is longer gets its room as it is read.
+const ROOM_BYTES_MAX: u64 = 16 << 20;
 
 /// What to do about a link at the end of the path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,6 +25,10 @@ pub enum Links {
 
 /// Opens a regular file for reading, at once or not at all.
 pub fn open(path: &Path, links: Links) -> io::Result<File> {
+    Ok(open_measured(path, links)?.0)
+}
+
+fn open_measured(path: &Path, links: Links) -> io::Result<(File, u64)> {
     let flags = match links {
         Links::Follow => libc::O_NONBLOCK,
         Links::Refuse => libc::O_NONBLOCK | libc::O_NOFOLLOW,
@@ -34,13 +40,16 @@ pub fn open(path: &Path, links: Links) -> io::Result<File> {
 pub fn open_to_append(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.append(true).create(true).mode(0o600).custom_flags(libc::O_NONBLOCK);
-    regular(options.open(path)?)
+    Ok(regular(options.open(path)?)?.0)
 }
 
 /// All of a regular file; one that is longer than `most` is an error.
 pub fn read(path: &Path, links: Links, most: u64) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::with_capacity(SMALL_FILE_BYTES);
-    open(path, links)?.take(most + 1).read_to_end(&mut bytes)?;
+    let (file, length) = open_measured(path, links)?;
+    // Room for all of it, so that a large one is not copied while it grows; no more than a file that says it is huge may have.
+    let length = length.min(most).min(ROOM_BYTES_MAX) as usize;
+    let mut bytes = Vec::with_capacity(SMALL_FILE_BYTES.max(length + 1));
+    file.take(most + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > most {
         return Err(io::Error::other(format!("it is larger than {most} bytes")));
     }
@@ -52,9 +61,11 @@ pub fn read_text(path: &Path, links: Links, most: u64) -> io::Result<String> {
     String::from_utf8(read(path, links, most)?).map_err(io::Error::other)
 }
 
-fn regular(file: File) -> io::Result<File> {
-    if file.metadata()?.is_file() {
-        return Ok(file);
+/// A file and its length.
+fn regular(file: File) -> io::Result<(File, u64)> {
+    let metadata = file.metadata()?;
+    if metadata.is_file() {
+        return Ok((file, metadata.len()));
     }
     Err(io::Error::other("it is not a regular file"))
 }

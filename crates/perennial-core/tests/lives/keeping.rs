@@ -10,7 +10,7 @@ use perennial_core::event::{AgentEvent, Event, What};
 use perennial_core::exit::Exit;
 use perennial_core::hold::HeldFor;
 use perennial_core::id::AgentId;
-use perennial_core::keeping::{KEEP_WAITS, KeepOutcome, MissCause, want};
+use perennial_core::keeping::{KEEP_WAITS_IN_LINE, KeepOutcome, MissCause, want};
 use perennial_core::launch::Launch;
 use perennial_core::observation::{Observation, Report, Sign};
 use perennial_core::restart::Restart;
@@ -146,7 +146,7 @@ fn what_one_that_is_held_or_damaged_waits_for_ends_as_well() {
     let mut told = running(Restart::OnCrash);
     told.ask(stop()).unwrap();
     told.hold(BOB, HeldFor::Person);
-    told.pass(KEEP_WAITS);
+    told.pass(KEEP_WAITS_IN_LINE);
     told.observe(&due(AgentId(BOB)));
     assert_eq!(actions(&told), [Action::End(Pace::Graceful)]);
 
@@ -154,7 +154,7 @@ fn what_one_that_is_held_or_damaged_waits_for_ends_as_well() {
     told.ask(stop()).unwrap();
     told.damage(BOB);
     assert_eq!(actions(&told), [Action::End(Pace::Graceful)], "KE6");
-    told.pass(KEEP_WAITS);
+    told.pass(KEEP_WAITS_IN_LINE);
     told.observe(&due(AgentId(BOB)));
     assert_eq!(told.agent(BOB).keeping, None);
 }
@@ -207,7 +207,7 @@ fn the_next_daemon_takes_the_wish_over_in_its_own_time() {
     told.pass(Duration::from_secs(3600));
     told.restart();
     let order = ordered(&told).expect("it still stands");
-    assert_eq!((order.wish, order.until), (1, told.now + KEEP_WAITS));
+    assert_eq!((order.wish, order.until), (1, told.now + KEEP_WAITS_IN_LINE));
     told.observe(&due(AgentId(BOB)));
     assert_eq!(actions(&told), [Action::Hold]);
     kept(&mut told, 1, KeepOutcome::Taken(files(1)));
@@ -343,7 +343,7 @@ fn a_snapshot_of_the_old_place_is_no_work_tree_in_the_new_one() {
         told.ask(Command::Restart("bob".into())).unwrap();
         assert_eq!(ordered(&told).expect("the session is in git").dir, "/web");
         if is_late {
-            told.pass(KEEP_WAITS);
+            told.pass(KEEP_WAITS_IN_LINE);
             told.observe(&due(AgentId(BOB)));
         }
         kept(&mut told, 1, KeepOutcome::Taken(files(1)));

@@ -43,6 +43,11 @@ pub fn keep(repository: &Repository, commit: ObjectId) -> Result<Kept, GitError>
     Ok(Kept::Now)
 }
 
+/// Whether the ref is there: then it is a repository that we have kept this commit in.
+pub fn is_kept(repository: &Repository, commit: ObjectId) -> bool {
+    repository.resolve(&name(commit)).is_ok_and(|found| found == Some(commit))
+}
+
 /// Takes the ref away, wherever git has it.
 pub fn release(common_dir: &Path, commit: ObjectId) -> Result<(), GitError> {
     let shown = common_dir.join(name(commit));

@@ -33,6 +33,9 @@ pub enum GitError {
     /// A link or another directory is in its place.
     #[error("{} is not the work tree that it was", .0.display())]
     Replaced(PathBuf),
+    /// It lacks the commit that the snapshot builds on.
+    #[error("{} is the work tree of another repository", .0.display())]
+    AnotherRepository(PathBuf),
     #[error("{} is not empty", .0.display())]
     NotEmpty(PathBuf),
     /// The caller said that it takes too long.

@@ -32,6 +32,14 @@ pub struct Index {
     pub shared: Option<String>,
 }
 
+/// Whether the checksum of an index is still to be verified.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Checksum {
+    Verify,
+    /// These bytes were verified when they were read before.
+    Known,
+}
+
 /// Entries, and what the `link` extension says if it is there.
 #[derive(Debug)]
 pub struct Parsed {
@@ -46,12 +54,22 @@ impl Index {
         bytes: &[u8],
         shared: impl FnOnce(&str) -> Result<Vec<u8>, GitError>,
     ) -> Result<Index, GitError> {
-        let parsed = parse(path, bytes)?;
+        Index::parse_as(path, bytes, Checksum::Verify, shared)
+    }
+
+    /// The same of bytes whose checksum may have been verified before.
+    pub fn parse_as(
+        path: &Path,
+        bytes: &[u8],
+        checksum: Checksum,
+        shared: impl FnOnce(&str) -> Result<Vec<u8>, GitError>,
+    ) -> Result<Index, GitError> {
+        let parsed = parse(path, bytes, checksum)?;
         let Some(link) = parsed.link else {
             return Ok(Index { entries: parsed.entries, shared: None });
         };
         let name = format!("sharedindex.{}", link.shared);
-        let base = parse(path, &shared(&name)?)?;
+        let base = parse(path, &shared(&name)?, Checksum::Verify)?;
         if base.link.is_some() {
             return Err(Unsupported::Index.into());
         }
@@ -69,11 +87,12 @@ impl Index {
     }
 }
 
-fn parse(path: &Path, bytes: &[u8]) -> Result<Parsed, GitError> {
+fn parse(path: &Path, bytes: &[u8], checksum: Checksum) -> Result<Parsed, GitError> {
     let damaged = || GitError::damaged(path, "it is not an index");
     let (body, sum) = bytes.split_at_checked(bytes.len().wrapping_sub(20)).ok_or_else(damaged)?;
     // `index.skipHash` writes zeroes.
-    if sum.iter().any(|byte| *byte != 0) && Sha1::digest(body)[..] != *sum {
+    let is_to_verify = checksum == Checksum::Verify;
+    if is_to_verify && sum.iter().any(|byte| *byte != 0) && Sha1::digest(body)[..] != *sum {
         return Err(GitError::damaged(path, "its checksum is wrong"));
     }
     if body.get(..4) != Some(b"DIRC") {

@@ -12,6 +12,7 @@
 pub mod base_ref;
 pub mod configuration;
 pub mod error;
+pub mod id_set;
 pub mod ignore;
 pub mod index;
 pub mod object;

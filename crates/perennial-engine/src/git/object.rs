@@ -5,12 +5,22 @@
 //!   of them stays below its root.
 
 use std::fmt;
+use std::hash::{Hash, Hasher};
 
 use sha1::{Digest, Sha1};
 
 /// A SHA-1 object id.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ObjectId(pub [u8; 20]);
+
+impl Hash for ObjectId {
+    /// All of it, in words: an id that somebody has written down need not be a hash, and may begin as all others do.
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let (words, rest) = self.0.as_chunks::<8>();
+        words.iter().for_each(|word| state.write_u64(u64::from_le_bytes(*word)));
+        state.write(rest);
+    }
+}
 
 impl ObjectId {
     pub fn from_slice(bytes: &[u8]) -> Option<ObjectId> {
@@ -131,9 +141,19 @@ pub struct TreeEntry {
 }
 
 /// The bytes of a tree, in git's order: a directory sorts as if its name ended in `/`.
-pub fn encode_tree(mut entries: Vec<TreeEntry>) -> Vec<u8> {
-    fn tail(entry: &TreeEntry) -> u8 {
-        match entry.mode {
+pub fn encode_tree(entries: Vec<TreeEntry>) -> Vec<u8> {
+    let mut named: Vec<NamedEntry<'_>> =
+        entries.iter().map(|entry| (&*entry.name, entry.mode, entry.id)).collect();
+    encode_named(&mut named)
+}
+
+/// An entry of a tree, whose name is somebody else's.
+pub type NamedEntry<'a> = (&'a [u8], EntryMode, ObjectId);
+
+/// The same of entries whose names are somewhere else. They are sorted in place.
+pub fn encode_named(entries: &mut [NamedEntry<'_>]) -> Vec<u8> {
+    fn tail(mode: EntryMode) -> u8 {
+        match mode {
             EntryMode::Directory => b'/',
             EntryMode::File
             | EntryMode::Executable
@@ -141,20 +161,21 @@ pub fn encode_tree(mut entries: Vec<TreeEntry>) -> Vec<u8> {
             | EntryMode::Repository => 0,
         }
     }
-    entries.sort_by(|one, other| {
-        let most = one.name.len().min(other.name.len());
-        one.name[..most].cmp(&other.name[..most]).then_with(|| {
-            let next = |entry: &TreeEntry| entry.name.get(most).copied().unwrap_or(tail(entry));
-            next(one).cmp(&next(other))
+    entries.sort_by(|(one, one_mode, _), (other, other_mode, _)| {
+        let most = one.len().min(other.len());
+        one[..most].cmp(&other[..most]).then_with(|| {
+            let next = |name: &[u8], mode| name.get(most).copied().unwrap_or(tail(mode));
+            next(one, *one_mode).cmp(&next(other, *other_mode))
         })
     });
-    let mut bytes = Vec::new();
-    for entry in entries {
-        bytes.extend_from_slice(entry.mode.octal().as_bytes());
+    let length = entries.iter().map(|(name, ..)| name.len() + 28).sum();
+    let mut bytes = Vec::with_capacity(length);
+    for (name, mode, id) in entries {
+        bytes.extend_from_slice(mode.octal().as_bytes());
         bytes.push(b' ');
-        bytes.extend_from_slice(&entry.name);
+        bytes.extend_from_slice(name);
         bytes.push(0);
-        bytes.extend_from_slice(&entry.id.0);
+        bytes.extend_from_slice(&id.0);
     }
     bytes
 }

@@ -5,7 +5,8 @@
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use super::{GitError, repository};
+use super::GitError;
+use super::repository::{self, Repository};
 use crate::regular_file::{self, Links};
 
 /// The moves that bring a new commit into a work tree. Others (`checkout:`, `reset:`, `clone:`) go to one that was there.
@@ -14,10 +15,21 @@ const COMMITS: [&str; 7] =
 /// As much as one look reads: of more moves at once the last ones.
 const READ_BYTES_MAX: u64 = 64 << 10;
 
-/// The directory of the log of the work tree that a directory is in, whether or not it is there yet, and git's own directory above it.
-pub fn directory(of: &Path) -> Result<(PathBuf, PathBuf), GitError> {
-    let git_dir = repository::find(of)?.git_dir;
-    Ok((git_dir.join("logs"), git_dir))
+/// Where the log of a work tree is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// Whether or not it is there yet.
+    pub logs: PathBuf,
+    /// Git's own directory, above that.
+    pub git_dir: PathBuf,
+    /// The top of the work tree.
+    pub work_tree: PathBuf,
+}
+
+/// Of the work tree that a directory is in.
+pub fn place(of: &Path) -> Result<Place, GitError> {
+    let Repository { git_dir, work_tree, .. } = repository::find(of)?;
+    Ok(Place { logs: git_dir.join("logs"), git_dir, work_tree })
 }
 
 /// The log of one work tree, and how far it was read.

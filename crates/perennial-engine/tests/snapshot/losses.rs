@@ -1,5 +1,6 @@
 //! What the owner's repository has lost: a snapshot gives back what was copied, and lists what was borrowed and is gone.
 
+use perennial_engine::git::GitError;
 use perennial_engine::git::snapshot::{WithIndex, restore_to};
 
 use crate::fixture::{Fixture, stored};
@@ -39,7 +40,7 @@ fn a_restore_leaves_what_the_snapshot_has_lost_as_it_is() {
     std::fs::remove_dir_all(f.path(".git")).unwrap();
     f.git("init -q -b main .");
     f.git("add -A");
-    f.git("commit -qm again");
+    f.git("write-tree");
     f.write("a.txt", "something else\n");
     f.write("dir/c.txt", "changed since\n");
     f.write("dir/deep/later.txt", "made since\n");
@@ -62,10 +63,10 @@ fn a_restore_leaves_what_the_snapshot_has_lost_as_it_is() {
     f.write("dir/deep/later.txt", "made since\n");
     f.write("extra.txt", "made since\n");
     let restored = f.restore(&taken, WithIndex::No).unwrap();
-    // The snapshot of the present has `run.sh`, and so has the store.
-    assert_eq!(restored.missing, ["dir/c.txt", "dir/deep/"]);
+    // The snapshot of the present has `run.sh` and what was staged then, and so has the store.
+    assert_eq!(restored.missing, ["dir/deep/"]);
     assert_eq!(read("a.txt"), "changed\n");
-    assert_eq!(read("dir/c.txt"), "changed since\n");
+    assert_eq!(read("dir/c.txt"), "c\n");
     assert_eq!(read("dir/deep/later.txt"), "made since\n");
     assert!(f.path("run.sh").exists() && !f.path("extra.txt").exists());
 }
@@ -83,4 +84,53 @@ fn a_snapshot_that_lost_everything_removes_nothing() {
     assert!(restored.missing.contains(&"/".to_owned()), "{restored:?}");
     assert_eq!((restored.written, restored.removed), (0, 0));
     crate::fixture::assert_same("the work tree", &before, &f.files());
+}
+
+/// Somebody has put another repository in the place of the one that the snapshot is of: its files are none of ours.
+#[test]
+fn another_repository_in_its_place_is_left_alone() {
+    let f = dirty();
+    let taken = f.take();
+    std::fs::rename(f.path(".git"), f.beside("git")).unwrap();
+    f.git("init -q -b main .");
+    f.git("commit -q --allow-empty -m theirs");
+    f.write("theirs.txt", "theirs\n");
+    f.write("a.txt", "theirs\n");
+    let before = f.files();
+    for with_index in [WithIndex::No, WithIndex::Yes] {
+        let stopped = f.restore(&taken, with_index).unwrap_err();
+        assert!(!stopped.has_begun, "{stopped:?}");
+        assert!(matches!(stopped.error, GitError::AnotherRepository(_)), "{stopped:?}");
+    }
+    crate::fixture::assert_same("the work tree", &before, &f.files());
+    // The one that it is of, with other commits on top and without the old ones in its branch, is the same still.
+    std::fs::remove_dir_all(f.path(".git")).unwrap();
+    std::fs::rename(f.beside("git"), f.path(".git")).unwrap();
+    f.git("checkout -q --orphan other");
+    f.git("commit -qm other");
+    f.git("branch -qD main");
+    f.restore(&taken, WithIndex::No).unwrap();
+    assert_eq!(std::fs::read_to_string(f.path("a.txt")).unwrap(), "changed\n");
+    assert!(!f.path("theirs.txt").exists());
+}
+
+/// The same of a repository in the work tree.
+#[test]
+fn another_nested_repository_is_left_alone() {
+    let f = Fixture::new();
+    f.write("inner/x.txt", "x\n");
+    f.git_in("inner", "init -q -b main .");
+    f.git_in("inner", "add -A");
+    f.git_in("inner", "commit -qm inner");
+    let taken = f.take();
+    std::fs::remove_dir_all(f.path("inner/.git")).unwrap();
+    f.git_in("inner", "init -q -b main .");
+    f.git_in("inner", "commit -q --allow-empty -m theirs");
+    f.write("inner/theirs.txt", "theirs\n");
+    let stopped = f.restore(&taken, WithIndex::No).unwrap_err();
+    match stopped.error {
+        GitError::AnotherRepository(path) => assert_eq!(path, f.path("inner")),
+        other => panic!("{other:?}"),
+    }
+    assert!(f.path("inner/theirs.txt").exists());
 }

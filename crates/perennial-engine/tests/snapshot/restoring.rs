@@ -104,6 +104,47 @@ fn an_object_that_is_damaged_is_not_taken_for_a_lost_one() {
     assert_eq!(stopped.left, ["b.txt", "z.txt"]);
 }
 
+/// RS5: an edit between the snapshot of the present and the restore's end.
+#[test]
+fn what_somebody_changes_meanwhile_stays_and_is_listed() {
+    let f = Fixture::new();
+    f.write("new.txt", "then\n");
+    f.write("again.txt", "then\n");
+    let taken = f.take();
+    for path in ["a.txt", "b.txt", "new.txt", "extra.txt", "extra too.txt", "run.sh"] {
+        f.write(path, "in the present\n");
+    }
+    std::fs::remove_file(f.path("again.txt")).unwrap();
+    let present = f.take();
+    // Nobody may have seen these.
+    for path in ["a.txt", "extra.txt"] {
+        f.write(path, "an edit\n");
+    }
+    f.write("again.txt", "then\n");
+    std::fs::remove_file(f.path("b.txt")).unwrap();
+    f.mode("run.sh", 0o700);
+    let snapshots = f.snapshots();
+    let order = f.order(&f.work, &snapshots);
+    let (target, present) = (f.contents(&taken), f.contents(&present));
+    let mut restored = restore(&order, &target, &present, WithIndex::No).unwrap();
+    restored.changed.sort();
+    assert_eq!(restored.changed, ["a.txt", "extra.txt", "run.sh"]);
+    assert_eq!((restored.written, restored.removed), (3, 1));
+    let text = |path: &str| std::fs::read_to_string(f.path(path)).unwrap();
+    for path in ["a.txt", "extra.txt"] {
+        assert_eq!(text(path), "an edit\n");
+    }
+    for (path, expected) in [("b.txt", "b\n"), ("new.txt", "then\n"), ("again.txt", "then\n")] {
+        assert_eq!(text(path), expected, "{path}");
+    }
+    let names: Vec<_> =
+        std::fs::read_dir(&f.work).unwrap().flatten().map(|it| it.file_name()).collect();
+    assert!(
+        !names.iter().any(|name| name.to_string_lossy().contains("perennial-restore")),
+        "{names:?}"
+    );
+}
+
 #[test]
 fn another_directory_gets_all_files_and_must_be_empty() {
     let f = Fixture::new();

@@ -77,6 +77,14 @@ struct StoredRestoreEnded {
     left: u64,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     listed: Vec<String>,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    changed: u64,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    changed_listed: Vec<String>,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 #[derive(Serialize, Deserialize)]
@@ -262,7 +270,8 @@ impl StoredRestore {
 
 impl StoredRestoreEnded {
     fn of(ended: &RestoreEnded) -> StoredRestoreEnded {
-        let RestoreOutcome { written, removed, indexes, failed, left, listed } = &ended.outcome;
+        let RestoreOutcome { written, removed, indexes, failed, left, listed, .. } = &ended.outcome;
+        let RestoreOutcome { changed, changed_listed, .. } = &ended.outcome;
         StoredRestoreEnded {
             restore: ended.restore,
             number: ended.number,
@@ -273,6 +282,8 @@ impl StoredRestoreEnded {
             failed: failed.clone(),
             left: *left,
             listed: listed.clone(),
+            changed: *changed,
+            changed_listed: changed_listed.clone(),
         }
     }
 
@@ -284,6 +295,8 @@ impl StoredRestoreEnded {
             failed: self.failed,
             left: self.left,
             listed: self.listed,
+            changed: self.changed,
+            changed_listed: self.changed_listed,
         };
         let (restore, number, present) = (self.restore, self.number, self.present);
         of(SnapshotEvent::RestoreEnded(RestoreEnded { restore, number, present, outcome }))

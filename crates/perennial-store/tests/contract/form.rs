@@ -148,6 +148,7 @@ fn of_a_command() -> Vec<Event> {
         (_, awaited),
         (_, restored),
         _,
+        _,
     ] = crate::golden::snapshot_examples();
     let [(_, rest), (_, no_rest), (_, legacy), (_, burial)] = crate::golden::last_examples();
     let [_, (_, checkpoint)] = crate::golden::checkpoint_examples();

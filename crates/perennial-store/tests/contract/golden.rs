@@ -181,7 +181,7 @@ pub fn role_examples() -> [(&'static str, AgentEvent); 8] {
 }
 
 /// A snapshot with everything in it, the smallest one, and a restore.
-pub fn snapshot_examples() -> [(&'static str, AgentEvent); 13] {
+pub fn snapshot_examples() -> [(&'static str, AgentEvent); 14] {
     let of = |event| AgentEvent::Snapshot(Box::new(event));
     let files = SnapshotFiles {
         store: "web-0123456789ab.git".into(),
@@ -228,9 +228,21 @@ pub fn snapshot_examples() -> [(&'static str, AgentEvent); 13] {
         let (failed, listed) = (failed.map(str::to_owned), left.iter().map(|it| (*it).into()));
         let (written, removed, indexes, left) = (3, 1, 1, left.len() as u64);
         let listed = listed.collect();
-        let outcome = RestoreOutcome { written, removed, indexes, failed, left, listed };
+        let none = RestoreOutcome::default();
+        let outcome = RestoreOutcome { written, removed, indexes, failed, left, listed, ..none };
         of(SnapshotEvent::RestoreEnded(RestoreEnded { restore: 1, number: 1, present: 2, outcome }))
     };
+    let changed = SnapshotEvent::RestoreEnded(RestoreEnded {
+        restore: 2,
+        number: 1,
+        present: 3,
+        outcome: RestoreOutcome {
+            written: 3,
+            changed: 1,
+            changed_listed: vec!["b.txt".into()],
+            ..RestoreOutcome::default()
+        },
+    });
     let dropped = SnapshotEvent::Dropped { numbers: vec![1, 2], why: DropCause::Age };
     let removed = SnapshotEvent::Removed { numbers: vec![1, 2], bytes: 35_000 };
     [
@@ -246,6 +258,7 @@ pub fn snapshot_examples() -> [(&'static str, AgentEvent); 13] {
         ("restore-begun", begun(None)),
         ("restore-begun-awaited", begun(Some(run))),
         ("restore-ended", ended(None, &[])),
+        ("restore-ended-changed", of(changed)),
         ("restore-ended-early", ended(Some("the disk is full"), &["a.txt"])),
     ]
 }

@@ -10,12 +10,13 @@
 //! - SK2  What others asked for is done before the next request of the one whose turn it was, and nothing of it has more time
 //!   than the core gives it.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use perennial_api::snapshot::{RepositoryState, RestoredWorkTree};
 use perennial_core::id::AgentId;
 use perennial_core::keeping::ASKED_WITHIN;
 use perennial_core::snapshot::{MOST_LISTED, SnapshotFiles};
@@ -25,8 +26,8 @@ use perennial_engine::git::GitError;
 use perennial_engine::git::ignore::owners_file;
 use perennial_engine::git::object::ObjectId;
 use perennial_engine::git::snapshot::{
-    Change, Contents, LeftOut, PatchLimits, Restored, SnapshotStore, TakeOrder, Taken, WithIndex,
-    against_head, check_restore, compare, look, patch, restore_to, take,
+    Change, Contents, LeftOut, PatchLimits, Restored, SnapshotStore, StateFile, TakeOrder, Taken,
+    WithIndex, against_head, check_restore, compare, look, patch, restore_to, take,
 };
 use perennial_engine::host::monotonic;
 use tokio::sync::oneshot;
@@ -311,17 +312,20 @@ impl SnapshotKeeper {
         .await
     }
 
-    /// Why files can't be put back, of which `present` is the snapshot of what they replace.
+    /// Why files can't be put back, of which `present` is the snapshot of what they replace; or the repositories that were
+    /// there then and are there now, which a restore leaves as they are.
     pub async fn check_restore(
         &self,
         (stored, present): (Stored, Stored),
         directory: PathBuf,
         with_index: WithIndex,
         now: Time,
-    ) -> Result<Result<(), GitError>, Closing> {
+    ) -> Result<Result<Vec<RestoredWorkTree>, GitError>, Closing> {
         self.run(stored.store.clone(), move |keeper| {
             let (target, present) = (keeper.open(&stored)?, keeper.open(&present)?);
-            check_restore(&keeper.take_order(&directory, now), &target, &present, with_index)
+            let order = keeper.take_order(&directory, now);
+            check_restore(&order, &target, &present, with_index)?;
+            Ok(repositories(&target, &present))
         })
         .await
     }
@@ -341,6 +345,28 @@ impl SnapshotKeeper {
 pub fn in_time(time: Duration) -> impl Fn(usize) -> bool + Sync {
     let latest = monotonic::now() + time;
     move |_| monotonic::now() < latest
+}
+
+/// The work trees of two snapshots, the top one first.
+fn repositories(then: &Contents, now: &Contents) -> Vec<RestoredWorkTree> {
+    let mut found: BTreeMap<&str, RestoredWorkTree> = BTreeMap::new();
+    let of = |contents: &Contents| -> Vec<(String, Option<RepositoryState>)> {
+        let units = contents.units.iter().map(|unit| {
+            let StateFile { path, head, head_commit, operation, .. } = unit.state.clone();
+            let is_one = unit.state.repository.is_some();
+            (path, is_one.then_some(RepositoryState { head, head_commit, operation }))
+        });
+        units.collect()
+    };
+    let (then, now) = (of(then), of(now));
+    for (path, state) in &then {
+        found.entry(path).or_default().then.clone_from(state);
+    }
+    for (path, state) in &now {
+        found.entry(path).or_default().now.clone_from(state);
+    }
+    let named = found.into_iter();
+    named.map(|(path, one)| RestoredWorkTree { path: path.to_owned(), ..one }).collect()
 }
 
 pub fn why_word(left: &LeftOut) -> String {

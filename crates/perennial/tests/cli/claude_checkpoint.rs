@@ -193,6 +193,36 @@ fn commits_are_found_in_git_however_they_come_about() {
     });
 }
 
+/// The repository is made by the session itself, after it has begun; then another one takes its place. What a script commits in
+/// either has a checkpoint.
+#[test]
+fn a_repository_that_is_made_or_replaced_meanwhile_is_watched() {
+    let stage = Stage::new();
+    let dir = std::fs::canonicalize(&stage.sealed.dir).expect("a directory");
+    std::fs::create_dir_all(dir.join("src")).expect("made");
+    std::fs::write(dir.join(".gitignore"), "/*\n!/src\n").expect("written");
+    let own = "git -c user.name=t -c user.email=t@t";
+    let script = format!(
+        "rm -rf .git; git init -q -b main .; date > src/$1; git add -A; {own} commit -qm \"$1\"\n"
+    );
+    std::fs::write(dir.join("release.sh"), script).expect("written");
+    let mut watch = stage.sealed.watch();
+    for (turn, step) in ["one", "two"].into_iter().enumerate() {
+        let program =
+            json!([{ "tools": bash(&format!("sh release.sh {step}")) }, { "text": "Done." }]);
+        match turn {
+            0 => _ = stage.spawn("ada", &MODE, &turns(&program)),
+            _ => _ = stage.sealed.ok(["send", "ada", &turns(&program)]),
+        }
+        state(&mut watch, "ada", "waiting", "idle");
+        let head = git(&dir, "log --format=%H main");
+        stage.sealed.until("the commit has a checkpoint", || {
+            let last = of_cause(&stage, "commit").and_then(|one| one.git).and_then(|git| git.head);
+            last.as_deref() == head.lines().next()
+        });
+    }
+}
+
 // covers: S-04
 #[test]
 fn the_agent_takes_its_own_by_the_tool_and_a_commit_has_one() {

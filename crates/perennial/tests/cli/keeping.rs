@@ -85,3 +85,24 @@ fn outside_of_git_a_stop_costs_nothing() {
     let told = sealed.ok(["why", "bob"]);
     assert!(!told.contains("snapshot"), "{told}");
 }
+
+/// Agents of many projects are stopped at once, more than snapshots are taken at a time: each has its own, and none is missed.
+#[test]
+fn none_is_missed_when_many_are_stopped_at_once() {
+    let sealed = Sealed::up();
+    let names: Vec<String> = (0..12).map(|n| format!("a{n}")).collect();
+    for name in &names {
+        let dir = sealed.dir.join(name);
+        std::fs::create_dir(&dir).expect("made");
+        git(&dir, "init -q -b main .");
+        std::fs::write(dir.join("work.txt"), name).expect("written");
+        let dir = dir.to_str().expect("text");
+        sealed.ok(["spawn", name, "--dir", dir, "--", "/bin/sh", "-c", "read x"]);
+    }
+    sealed.ok(["stop", "--all"]);
+    for name in &names {
+        let listed: Vec<Snapshot> = sealed.json(&["snapshot", "ls", name]);
+        let told: Vec<(&str, u64)> = listed.iter().map(|one| (&*one.why, one.files)).collect();
+        assert_eq!(told, [("planned-end", 1)], "{name}: {}", sealed.ok(["why", name]));
+    }
+}

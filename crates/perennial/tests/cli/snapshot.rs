@@ -315,3 +315,104 @@ fn a_pipe_in_the_place_of_a_file_of_ours_holds_nobody() {
     sealed.ok(["ls"]);
     sealed.ok(["down"]);
 }
+
+/// The agent's directory is another repository's work tree now: nothing of that one is written or removed.
+#[test]
+fn a_restore_into_another_repository_is_refused() {
+    let project = Project::with_agent();
+    let sealed = &project.sealed;
+    sealed.ok(["snapshot", "take", "bob"]);
+    sealed.ok(["stop", "bob"]);
+    std::fs::rename(&project.dir, project.dir.with_file_name("moved")).expect("moved");
+    std::fs::create_dir(&project.dir).expect("made");
+    git(&project.dir, "init -q -b main .");
+    project.write("theirs.txt", "theirs\n");
+    git(&project.dir, "add -A");
+    git(&project.dir, "commit -qm theirs");
+    project.write("more.txt", "not committed\n");
+    for words in
+        [&["snapshot", "restore", "bob", "1"][..], &["snapshot", "restore", "bob", "1", "--index"]]
+    {
+        let refused = sealed.refused(3, words);
+        assert_eq!(refused.kind, "another-repository", "{refused:?}");
+        assert!(refused.next.contains("--to DIR"), "{refused:?}");
+    }
+    assert_eq!(git(&project.dir, "status --porcelain"), "?? more.txt\n");
+    assert_eq!(project.read("theirs.txt"), "theirs\n");
+    // Nor does a work tree count as a directory to write to.
+    let dir = project.dir.to_str().expect("text");
+    let refused = sealed.refused(3, &["snapshot", "restore", "bob", "1", "--to", dir]);
+    assert_eq!(refused.kind, "not-empty");
+    assert_eq!(git(&project.dir, "status --porcelain"), "?? more.txt\n");
+}
+
+/// HEAD, branches, unfinished operations and repositories inside stay as they are, and that is said.
+#[test]
+fn a_restore_says_what_it_did_not_touch() {
+    let project = Project::with_agent();
+    let sealed = &project.sealed;
+    let inner = project.dir.join("inner");
+    std::fs::create_dir(&inner).expect("made");
+    git(&inner, "init -q -b main .");
+    git(&inner, "commit -q --allow-empty -m inner");
+    project.write("inner/x.txt", "x\n");
+    git(&project.dir, "checkout -q -b topic");
+    sealed.ok(["snapshot", "take", "bob"]);
+    sealed.ok(["stop", "bob"]);
+    let then = git(&project.dir, "rev-parse HEAD");
+    git(&project.dir, "commit -qm topic");
+    git(&project.dir, "checkout -q main");
+    project.write("src/a.txt", "of main\n");
+    git(&project.dir, "commit -qam main");
+    let merge = Command::new("git").args(["merge", "topic"]).current_dir(&project.dir).output();
+    assert!(!merge.expect("git runs").status.success(), "it conflicts");
+    let now = git(&project.dir, "rev-parse HEAD");
+    let told = sealed.ok(["snapshot", "restore", "bob", "1"]);
+    let head = format!(
+        "HEAD is at {} (main) now; at the snapshot it was at {} (topic): branches were not touched\n",
+        &now[..10],
+        &then[..10]
+    );
+    assert!(told.contains(&head), "{told}");
+    assert!(told.contains("\na merge is unfinished: it was not touched\n"), "{told}");
+    assert!(told.contains("\ninner: a repository of its own"), "{told}");
+    // The other way round, for programs: the present's snapshot has the merge in it.
+    git(&project.dir, "reset -q --hard");
+    std::fs::remove_dir_all(inner.join(".git")).expect("removed");
+    let back: SnapshotRestored = sealed.json(&["snapshot", "restore", "bob", "2"]);
+    let [top, inner] = &back.work_trees[..] else { panic!("{back:?}") };
+    let operations = |one: &perennial_api::snapshot::RestoredWorkTree| {
+        let of = |state: &Option<perennial_api::snapshot::RepositoryState>| {
+            state.as_ref().and_then(|it| it.operation.clone())
+        };
+        (of(&one.then), of(&one.now))
+    };
+    assert_eq!(operations(top), (Some("merge".to_owned()), None));
+    assert_eq!(inner.path, "inner");
+    assert!(inner.then.is_some() && inner.now.is_none(), "{inner:?}");
+}
+
+/// A repository that is not read has no snapshots; the empty list says why.
+#[test]
+fn a_list_without_snapshots_says_why_there_can_be_none() {
+    let sealed = Sealed::up();
+    for (name, option, words) in [
+        ("ada", "--object-format=sha256", "SHA-256 objects"),
+        ("bob", "--ref-format=reftable", "reftable refs"),
+    ] {
+        let dir = sealed.dir.join(name);
+        std::fs::create_dir(&dir).expect("made");
+        let made = Command::new("git").args(["init", "-q", option, "."]).current_dir(&dir).output();
+        if !made.expect("git runs").status.success() {
+            // A git of before 2.45 has no reftables.
+            assert_eq!(name, "bob");
+            continue;
+        }
+        let place = dir.to_str().expect("text");
+        sealed.ok(["spawn", name, "--dir", place, "--", "/bin/sh", "-c", "read x"]);
+        let listed = sealed.ok(["snapshot", "ls", name]);
+        assert!(listed.starts_with("no snapshots: not supported: "), "{listed}");
+        assert!(listed.contains(words), "{listed}");
+        assert_eq!(sealed.refused(3, &["snapshot", "take", name]).kind, "not-supported");
+    }
+}

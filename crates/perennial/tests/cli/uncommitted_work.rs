@@ -175,3 +175,40 @@ fn a_restore_goes_on_after_a_kill_and_sessions_start_behind_it() {
     let begun = story.matches("restoring files and index of snapshot 1").count();
     assert_eq!((begun, ended), (1, 1), "{story}");
 }
+
+/// The daemon is killed as a restore begins, and a person edits a file before the next one goes on with it. The edit is
+/// overwritten, as everything is; it is in a snapshot that is listed, and the end of the restore names it.
+#[test]
+fn an_edit_before_a_restore_goes_on_is_in_the_snapshot_that_its_end_names() {
+    let project = Project::new();
+    let sealed = &project.sealed;
+    for n in 0..1500 {
+        project.write(&format!("f{n}"), &format!("{n}\n"));
+    }
+    let dir = project.dir.to_str().expect("text");
+    sealed.ok(["spawn", "bob", "--dir", dir, "--", "/bin/sh", "-c", "read x"]);
+    sealed.ok(["snapshot", "take", "bob"]);
+    sealed.ok(["stop", "bob"]);
+    for n in 0..1500 {
+        project.write(&format!("f{n}"), "lost?\n");
+    }
+    let mut watch = sealed.watch();
+    let mut restoring =
+        sealed.command(["snapshot", "restore", "bob", "1"]).spawn().expect("it runs");
+    watch.wait("the restore begins", |seen| (seen.event.kind == "restore-begun").then_some(()));
+    sealed.kill_daemon();
+    let _ = restoring.wait();
+    project.write("f7", "an edit\n");
+    sealed.start_daemon();
+    let mut watch = Watch::since(sealed, 0);
+    watch.wait("the restore has ended", |seen| (seen.event.kind == "restore-ended").then_some(()));
+    assert_eq!(project.read("f7"), "7\n");
+    let listed: Vec<Snapshot> = sealed.json(&["snapshot", "ls", "bob"]);
+    let newest = listed.first().expect("one");
+    assert_eq!((newest.number, &*newest.why), (3, "before-restore"));
+    let story = sealed.ok(["events", "--agent", "bob"]);
+    assert!(story.contains("what was there before is snapshot 3"), "{story}");
+    let to = sealed.dir.join("then");
+    sealed.ok(["snapshot", "restore", "bob", "3", "--to", to.to_str().expect("text")]);
+    assert_eq!(std::fs::read_to_string(to.join("f7")).expect("restored"), "an edit\n");
+}

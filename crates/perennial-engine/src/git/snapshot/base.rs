@@ -4,39 +4,41 @@
 //! - BS1  An id is in the set only if its object was there after the ref was: an object that a partial clone lacks is
 //!   copied, and one that nothing reaches is copied too.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::path::Path;
 
 use super::stat_cache::checksum;
 use crate::git::base_ref::Kept;
 use crate::git::error::{At, GitError};
+use crate::git::id_set::{self, IdSet};
 use crate::git::object::{EntryMode, ObjectId, ObjectKind, decode_tree, tree_of_commit};
 use crate::git::object_store::ObjectStore;
 use crate::git::repository::read_optional;
 
-const MAGIC: &[u8; 8] = b"PerBS 2\n";
+const MAGIC: &[u8; 8] = b"PerBS 3\n";
 /// Of the checksum at the end.
-const SUM: usize = 4;
+const SUM: usize = 8;
 const MOST_BYTES: u64 = 1 << 30;
 /// Of trees in trees; no path of a file system is so deep.
 const MOST_DEPTH: usize = 1000;
 
-/// The blobs and trees below a commit; `None` if the commit itself can't be read. `go_on` is asked for each tree.
+/// The blobs and trees below a commit, and whether they were known; `None` if the commit itself can't be read. `go_on` is asked
+/// for each tree.
 pub fn reachable(
     objects: &ObjectStore,
     commit: ObjectId,
     (kept, cache): (Kept, &Path),
     go_on: &dyn Fn() -> bool,
-) -> Result<Option<HashSet<ObjectId>>, GitError> {
+) -> Result<Option<(IdSet, bool)>, GitError> {
     // A ref that was gone may have let objects go with it.
     if kept == Kept::Before
         && let Some(ids) = load(cache)
     {
-        return Ok(Some(ids));
+        return Ok(Some((ids, true)));
     }
     let read = objects.read_kind(commit, ObjectKind::Commit);
     let Some(tree) = read.ok().and_then(|bytes| tree_of_commit(&bytes)) else { return Ok(None) };
-    let (mut ids, mut open, mut lacks) = (HashSet::new(), vec![tree], false);
+    let (mut ids, mut open, mut lacks) = (IdSet::default(), vec![tree], false);
     while let Some(tree) = open.pop() {
         if ids.contains(&tree) {
             continue;
@@ -74,14 +76,14 @@ pub fn reachable(
         ids.retain(|id| judged.get(id) != Some(&false));
     }
     save(cache, &ids)?;
-    Ok(Some(ids))
+    Ok(Some((ids, false)))
 }
 
 /// Judges which trees have all that is below them: only such a tree needs no copy.
 fn keep_whole(
     objects: &ObjectStore,
     tree: ObjectId,
-    ids: &HashSet<ObjectId>,
+    ids: &IdSet,
     judged: &mut HashMap<ObjectId, bool>,
     depth: usize,
 ) -> bool {
@@ -110,15 +112,19 @@ fn keep_whole(
     is_whole
 }
 
-fn load(path: &Path) -> Option<HashSet<ObjectId>> {
+fn load(path: &Path) -> Option<IdSet> {
     let bytes = read_optional(path, MOST_BYTES).ok()??;
     let (body, sum) = bytes.split_at_checked(bytes.len().checked_sub(SUM)?)?;
     let ids = body.strip_prefix(MAGIC)?;
-    (checksum(body) == *sum)
-        .then(|| ids.chunks_exact(20).filter_map(ObjectId::from_slice).collect())
+    if checksum(body) != *sum {
+        return None;
+    }
+    let mut set = id_set::with_capacity(ids.len() / 20);
+    set.extend(ids.chunks_exact(20).filter_map(ObjectId::from_slice));
+    Some(set)
 }
 
-fn save(path: &Path, ids: &HashSet<ObjectId>) -> Result<(), GitError> {
+fn save(path: &Path, ids: &IdSet) -> Result<(), GitError> {
     let mut bytes = MAGIC.to_vec();
     ids.iter().for_each(|id| bytes.extend_from_slice(&id.0));
     let sum = checksum(&bytes);

@@ -9,6 +9,10 @@
 //! - RS3  What the snapshot left out stays as it is. So do sparse paths, unless the index that expects them not to be
 //!   there is restored, too.
 //! - RS4  What the snapshot has lost (CN2) stays as it is and is listed; the rest is put back.
+//! - RS5  What somebody changes while it goes on stays as it is and is listed: a file is replaced or removed only if it still
+//!   is as it is in the snapshot of the present.
+//! - RS6  Files are put back into the repository that they were taken of, or one that has its commits; where another one is in
+//!   its place, nothing is touched.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::os::unix::ffi::OsStrExt;
@@ -19,10 +23,12 @@ use super::obstacles;
 use super::path_text::{escape, unescape};
 use super::restore_index::IndexLock;
 use super::take::{TakeOrder, look};
-use super::write_file::Directory;
+use super::write_file::{Directory, Expected};
+use crate::git::base_ref;
 use crate::git::error::{At, GitError};
 use crate::git::index::Index;
-use crate::git::object::EntryMode;
+use crate::git::object::{EntryMode, ObjectId};
+use crate::git::object_store::ObjectStore;
 use crate::git::repository::{self, Repository};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +45,8 @@ pub struct Restored {
     pub indexes: usize,
     /// What was not put back because its content is lost, escaped; a directory ends in `/`.
     pub missing: Vec<String>,
+    /// What was left because it was changed while the restore went on, escaped.
+    pub changed: Vec<String>,
 }
 
 /// A restore that did not come to its end.
@@ -119,6 +127,7 @@ fn prepared(
     (wanted, there): (&Files, &Files),
     with_index: WithIndex,
 ) -> Result<(Directory, Vec<LockedIndex>), GitError> {
+    check_repositories(top, target)?;
     let root = Directory::open(&top.work_tree).at(&top.work_tree)?;
     let obstacles = obstacles::find(&root, (target, wanted), there)?;
     if !obstacles.is_empty() {
@@ -131,9 +140,37 @@ fn prepared(
     Ok((root, locks))
 }
 
+/// RS6. A repository without commits is a new beginning of the one that was lost.
+fn check_repositories(top: &Repository, target: &Contents) -> Result<(), GitError> {
+    for unit in &target.units {
+        let commit = unit.state.base.as_deref().or(unit.state.head_commit.as_deref());
+        let Some(commit) = commit.and_then(ObjectId::parse) else { continue };
+        let path = Path::new(std::ffi::OsStr::from_bytes(&unit.prefix));
+        let nested = match unit.prefix.is_empty() {
+            true => None,
+            // A nested repository that is gone is no other one.
+            false => match repository::open(&top.work_tree.join(path.components().as_path())) {
+                Ok(nested) => Some(nested),
+                Err(_) => continue,
+            },
+        };
+        let repository = nested.as_ref().unwrap_or(top);
+        let has_commits = repository.head().is_ok_and(|head| head.commit.is_some());
+        let is_the_same = !has_commits
+            || base_ref::is_kept(repository, commit)
+            || ObjectStore::open(&repository.objects_dir())?.has(commit)?;
+        if !is_the_same {
+            return Err(GitError::AnotherRepository(repository.work_tree.clone()));
+        }
+    }
+    Ok(())
+}
+
 /// Whether a file was put back.
 enum Wrote {
     Yes,
+    /// Somebody has changed what is in its place (RS5).
+    Changed,
     /// Its content is lost (RS4).
     Missing,
 }
@@ -174,6 +211,7 @@ impl<'a> Doing<'a> {
             match self.write(path)? {
                 Wrote::Yes => restored.written += 1,
                 Wrote::Missing => restored.missing.push(escape(path)),
+                Wrote::Changed => restored.changed.push(escape(path)),
             }
             self.left.remove(path);
         }
@@ -198,12 +236,14 @@ impl<'a> Doing<'a> {
             root.set_mode(path, file.permissions).at(&shown)?;
             return Ok(Wrote::Yes);
         }
-        match self.target.read(file.id) {
-            Ok(bytes) => root.write(path, *file, &bytes).at(&shown)?,
+        let bytes = match self.target.read(file.id) {
+            Ok(bytes) => bytes,
             Err(GitError::Missing(_)) => return Ok(Wrote::Missing),
             Err(other) => return Err(other),
-        }
-        Ok(Wrote::Yes)
+        };
+        let expected = self.there.get(path).map_or(Expected::Nothing, |old| Expected::This(*old));
+        let is_written = root.write(path, *file, &bytes, expected).at(&shown)?;
+        Ok(if is_written { Wrote::Yes } else { Wrote::Changed })
     }
 
     /// RS2 and RS3.
@@ -222,9 +262,14 @@ impl<'a> Doing<'a> {
             let is_left_out = left_out.contains(&**path)
                 || left_out.contains(&b""[..])
                 || (0..path.len()).any(|at| path[at] == b'/' && left_out.contains(&path[..at]));
-            if now.contains_key(path) && !is_left_out && !sparse.contains(path) {
+            let old = self.there.get(path).filter(|_| now.contains_key(path));
+            if let Some(old) = old.filter(|_| !is_left_out && !sparse.contains(path)) {
                 let shown = root.path.join(Path::new(std::ffi::OsStr::from_bytes(path)));
-                root.remove(path).at(&shown)?;
+                if !root.remove(path, *old).at(&shown)? {
+                    restored.changed.push(escape(path));
+                    self.left.remove(path);
+                    continue;
+                }
                 restored.removed += 1;
                 for at in (0..path.len()).rev().filter(|at| path[*at] == b'/') {
                     if !root.remove_empty(&path[..at]) {
@@ -253,8 +298,10 @@ pub fn restore_to(directory: &Path, target: &Contents) -> Result<Restored, GitEr
             restored.missing.push(escape(&path));
             continue;
         };
-        root.write(&path, file, &bytes).at(&shown)?;
-        restored.written += 1;
+        match root.write(&path, file, &bytes, Expected::Nothing).at(&shown)? {
+            true => restored.written += 1,
+            false => restored.changed.push(escape(&path)),
+        }
     }
     settle_directories(&root, target, None).at(&root.path)?;
     Ok(restored)
@@ -287,7 +334,7 @@ fn clear(
     left: &mut BTreeSet<Vec<u8>>,
     restored: &mut Restored,
 ) -> std::io::Result<()> {
-    for path in there.keys().filter(|path| !wanted.contains_key(*path)) {
+    for (path, old) in there.iter().filter(|(path, _)| !wanted.contains_key(*path)) {
         let above = (0..path.len()).filter(|at| path[*at] == b'/');
         let is_below_a_file = above.clone().any(|at| wanted.contains_key(&path[..at]));
         let inside = [&**path, b"/"].concat();
@@ -296,8 +343,11 @@ fn clear(
             .next()
             .is_some_and(|(next, _)| next.starts_with(&inside));
         if is_below_a_file || is_above_a_file {
-            root.remove(path)?;
             left.remove(path);
+            if !root.remove(path, *old)? {
+                restored.changed.push(escape(path));
+                continue;
+            }
             restored.removed += 1;
             for at in above.rev() {
                 root.remove_empty(&path[..at]);

@@ -17,6 +17,7 @@ use rustix::fs::{FlockOperation, Timespec, Timestamps};
 use super::pack_writer::{TEMPORARY, sync_directory};
 use super::walk::FileStat;
 use crate::git::error::{At, GitError};
+use crate::git::id_set::IdSet;
 use crate::git::object::{ObjectId, ObjectKind, hash};
 use crate::git::object_store::ObjectStore;
 use crate::git::pack_file::PackFile;
@@ -122,8 +123,8 @@ impl SnapshotStore {
     }
 
     /// What the packs of this repository hold.
-    pub fn own_ids(&self) -> Result<HashSet<ObjectId>, GitError> {
-        let (packs, mut ids) = (self.packs(), HashSet::new());
+    pub fn own_ids(&self) -> Result<IdSet, GitError> {
+        let (packs, mut ids) = (self.packs(), IdSet::default());
         for path in pack_indexes(&packs)? {
             ids.extend(PackFile::open(&path)?.ids()?);
         }

@@ -4,17 +4,17 @@
 //! - TK1  Nothing is written to the store if nothing changed since the last snapshot of the same work tree.
 //! - TK2  A work tree that can't be read to its end, or not in time, leaves nothing behind, no ref among it.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use super::contents::Contents;
 use super::pack_writer::PackWriter;
-use super::stat_cache::{Last, NewStatCache, StatCache};
+use super::stat_cache::{CachedFiles, Last, NewStatCache, StatCache};
 use super::store::{SnapshotStore, StoreLock};
-use super::walk::FileStat;
 use super::{LeftOut, MOST_FILE_BYTES, MOST_NEW_BYTES};
 use crate::git::base_ref;
 use crate::git::error::GitError;
+use crate::git::id_set::IdSet;
 use crate::git::object::{ObjectId, ObjectKind};
 use crate::git::object_store::ObjectStore;
 use crate::git::repository;
@@ -85,9 +85,12 @@ pub(super) struct Taking<'a> {
     pub store: &'a SnapshotStore,
     pub pack: PackWriter,
     /// Objects that need no copy.
-    pub known: HashSet<ObjectId>,
-    pub cached: HashMap<&'a [u8], (FileStat, ObjectId)>,
+    pub known: IdSet,
+    pub cached: CachedFiles<'a>,
+    pub old_cache: &'a StatCache,
     pub cache: NewStatCache,
+    /// An index was read that is not in the cache as it is.
+    pub has_new_index: bool,
     pub files: usize,
     pub read: usize,
     pub nested: usize,
@@ -112,7 +115,9 @@ impl<'a> Taking<'a> {
             pack,
             known: store.own_ids()?,
             cached: cache.files(),
+            old_cache: cache,
             cache: NewStatCache::begin(lock.now_ns),
+            has_new_index: false,
             files: 0,
             read: 0,
             nested: 0,
@@ -139,13 +144,13 @@ impl<'a> Taking<'a> {
         &mut self,
         kind: ObjectKind,
         bytes: &[u8],
-        base: &HashSet<ObjectId>,
+        base: &IdSet,
     ) -> Result<ObjectId, GitError> {
         let id = crate::git::object::hash(kind, bytes);
         if self.needs_no_copy(id, base) { Ok(id) } else { self.pack.add(kind, bytes) }
     }
 
-    pub fn needs_no_copy(&self, id: ObjectId, base: &HashSet<ObjectId>) -> bool {
+    pub fn needs_no_copy(&self, id: ObjectId, base: &IdSet) -> bool {
         base.contains(&id) || self.known.contains(&id) || self.pack.has(id)
     }
 
@@ -179,7 +184,7 @@ pub fn take(order: &TakeOrder<'_>) -> Result<Taken, GitError> {
     let same = cache
         .last()
         .filter(|last| last.tree == unit.tree && last.base == unit.base && store.has(last.commit));
-    let known = taking.cached.len();
+    let (known, has_new_index) = (taking.cached.len(), taking.has_new_index);
     let Taking { mut pack, cache: new_cache, files, read, nested, left_out, torn, .. } = taking;
     let (commit, objects, bytes) = match same {
         Some(last) => {
@@ -201,7 +206,8 @@ pub fn take(order: &TakeOrder<'_>) -> Result<Taken, GitError> {
     };
     let last = Last { commit, tree: unit.tree, base: unit.base };
     // Nothing was read and nothing is gone: it is the cache that there is.
-    let is_same_cache = read == 0 && new_cache.len() == known && cache.last() == Some(last);
+    let is_same_cache =
+        read == 0 && !has_new_index && new_cache.len() == known && cache.last() == Some(last);
     // A snapshot is no worse without its cache.
     if !is_same_cache && let Err(error) = new_cache.save(&cache_path, last) {
         tracing::warn!(%error, "the cache of a snapshot can't be written");

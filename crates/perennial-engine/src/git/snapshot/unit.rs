@@ -7,7 +7,6 @@
 //! - UN3  Refs that can't be read mean that nothing is borrowed, and they are listed as left out. An index that can't be
 //!   read means no snapshot of the top: which ignored files are tracked is not known then.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -16,15 +15,17 @@ use rustix::fs::{Mode, OFlags};
 
 use super::path_text::escape;
 use super::read_file::{self, FileRead};
+use super::stat_cache::Known;
 use super::state_file::StateFile;
 use super::take::Taking;
-use super::walk::{self, WalkOrder, Walked, WalkedFile};
+use super::walk::{self, FileStat, WalkOrder, Walked, WalkedFile};
 use super::{LeftOut, Why, base, borrowing, modes};
 use crate::git::base_ref;
 use crate::git::error::{At, GitError};
+use crate::git::id_set::IdSet;
 use crate::git::ignore::{Patterns, Rules};
-use crate::git::index::Index;
-use crate::git::object::{EntryMode, ObjectId, ObjectKind, TreeEntry, decode_tree, encode_tree};
+use crate::git::index::{Checksum, Index};
+use crate::git::object::{EntryMode, NamedEntry, ObjectId, ObjectKind, TreeEntry, encode_tree};
 use crate::git::object_store::ObjectStore;
 use crate::git::repository::{self, Repository, read_optional};
 
@@ -33,6 +34,10 @@ const MOST_INDEX: u64 = 500 << 20;
 const MOST_NESTED_DEPTH: usize = 8;
 const MOST_NESTED: usize = 1000;
 
+/// Where the cache has the indexes of work trees: a directory that no file is in.
+const INDEXES: &[u8] = b"\0";
+const INDEX: &[u8] = b"index";
+
 pub struct UnitTaken {
     pub tree: ObjectId,
     pub base: Option<ObjectId>,
@@ -40,17 +45,22 @@ pub struct UnitTaken {
 
 /// The git side of a work tree, read before its files are.
 #[derive(Default)]
-struct GitSide {
-    objects: Option<ObjectStore>,
+pub struct GitSide {
+    pub objects: Option<ObjectStore>,
     base: Option<ObjectId>,
     /// What the base reaches.
-    reachable: HashSet<ObjectId>,
-    index: Index,
+    pub reachable: IdSet,
+    /// It is the base of the snapshot before, and nothing has let its objects go since.
+    is_base_as_it_was: bool,
+    pub index: Index,
     index_bytes: Option<Vec<u8>>,
+    /// The id of these bytes, if it is known, and what the index's file was.
+    index_id: Option<ObjectId>,
+    index_stat: Option<FileStat>,
     shared_bytes: Option<Vec<u8>>,
     /// Files of git's own that can't be read.
     left_out: Vec<LeftOut>,
-    state: StateFile,
+    pub state: StateFile,
 }
 
 impl GitSide {
@@ -77,28 +87,35 @@ impl Taking<'_> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let fd = rustix::fs::open(root, flags, Mode::empty()).at(root)?;
         let mut git = match repository {
-            Ok(repository) => self.git_side_or_none(repository, depth)?,
+            Ok(repository) => self.git_side_or_none(repository, prefix, depth)?,
             Err(because) => GitSide::plain(because),
         };
-        let walked = self.walked(&fd, repository.ok(), &git)?;
-        let mut entries = self.files(&fd, prefix, &walked, &mut git)?;
+        if prefix.is_empty() {
+            self.cache.borrows_of(git.base);
+        }
+        let mut walked = self.walked(&fd, (repository.ok(), prefix), &git)?;
+        let index = match &git.index_bytes {
+            Some(bytes) => Some(self.index(bytes, prefix, &git)?),
+            None => None,
+        };
+        self.files(&fd, prefix, &mut walked, &mut git)?;
         modes::describe(&mut git.state, &walked);
-        let nested = self.nested(root, prefix, &walked, &mut git, &mut entries, depth)?;
+        let (nested, links) = self.nested(root, prefix, &walked, &mut git, depth)?;
 
         let mut tree = Vec::new();
-        let work = self.write_trees(&mut entries, &git.reachable)?;
+        let work = self.write_trees(&walked.files, &links, &git.reachable)?;
         tree.push(directory("work", work));
-        let in_work: HashSet<ObjectId> = entries.iter().map(|(_, _, id)| *id).collect();
-        let staged = self.staged(&mut git, &in_work)?;
+        let staged = self.staged(&mut git, &walked)?;
         if !staged.is_empty() {
             let id = self.put(ObjectKind::Tree, &encode_tree(staged), &git.reachable)?;
             tree.push(directory("staged", id));
         }
-        for (name, bytes) in [("index", &git.index_bytes), ("sharedindex", &git.shared_bytes)] {
-            if let Some(bytes) = bytes {
-                let id = self.put(ObjectKind::Blob, bytes, &git.reachable)?;
-                tree.push(file(name, id));
-            }
+        if let Some(id) = index {
+            tree.push(file("index", id));
+        }
+        if let Some(bytes) = &git.shared_bytes {
+            let id = self.put(ObjectKind::Blob, bytes, &git.reachable)?;
+            tree.push(file("sharedindex", id));
         }
         if !nested.is_empty() {
             let id = self.put(ObjectKind::Tree, &encode_tree(nested), &git.reachable)?;
@@ -112,14 +129,30 @@ impl Taking<'_> {
         Ok(UnitTaken { tree, base: git.base })
     }
 
+    /// Stores the bytes of an index, unless they are known to be stored.
+    fn index(&mut self, bytes: &[u8], prefix: &[u8], git: &GitSide) -> Result<ObjectId, GitError> {
+        let id = match git.index_id {
+            Some(id) => id,
+            None => {
+                self.has_new_index = true;
+                self.put(ObjectKind::Blob, bytes, &git.reachable)?
+            }
+        };
+        if let Some(stat) = &git.index_stat {
+            self.cache.add((INDEXES, prefix), INDEX, stat, Known { id, is_borrowed: false });
+        }
+        Ok(id)
+    }
+
     /// UN2
     fn git_side_or_none(
         &mut self,
         repository: &Repository,
+        prefix: &[u8],
         depth: usize,
     ) -> Result<GitSide, GitError> {
         let refs = self.new_refs.len();
-        match self.git_side(repository) {
+        match self.git_side(repository, prefix) {
             Err(error) if depth > 0 && self.is_theirs(&error) => {
                 // Nothing builds on what was kept for it.
                 for (common_dir, commit) in self.new_refs.split_off(refs) {
@@ -144,13 +177,14 @@ impl Taking<'_> {
             | GitError::Locked(_)
             | GitError::InTheWay(_)
             | GitError::Replaced(_)
+            | GitError::AnotherRepository(_)
             | GitError::NotEmpty(_)
             | GitError::Interrupted
             | GitError::NoIndex(_) => false,
         }
     }
 
-    fn git_side(&mut self, repository: &Repository) -> Result<GitSide, GitError> {
+    fn git_side(&mut self, repository: &Repository, prefix: &[u8]) -> Result<GitSide, GitError> {
         // UN3
         let (head, mut left_out) = (repository.head(), Vec::new());
         if head.is_err() {
@@ -158,40 +192,28 @@ impl Taking<'_> {
         }
         let head = head.unwrap_or_default();
         let objects = ObjectStore::open(&repository.objects_dir())?;
-        let (mut base, mut reachable) = (None, HashSet::new());
-        if let Some(commit) = head.commit {
-            // UN1. A look leaves nothing behind, and nothing relies on what it saw.
-            let kept = match self.pack.is_look() {
-                true => Ok(base_ref::Kept::Before),
-                false => base_ref::keep(repository, commit),
-            };
-            match kept {
-                Ok(kept) => {
-                    let cache = self.store.base(commit);
-                    if kept == base_ref::Kept::Now {
-                        self.new_refs.push((repository.common_dir.clone(), commit));
-                    }
-                    let go_on = || (self.order.go_on)(self.files);
-                    let found = base::reachable(&objects, commit, (kept, &cache), &go_on)?;
-                    let is_borrowed = self.pack.is_look()
-                        || borrowing::borrow(self.store, repository, &mut self.borrowed)?;
-                    if let Some(ids) = found.filter(|_| is_borrowed) {
-                        (base, reachable) = (Some(commit), ids);
-                    } else if kept == base_ref::Kept::Now {
-                        base_ref::release(&repository.common_dir, commit)?;
-                    }
-                }
-                Err(error) => {
-                    tracing::debug!(%error, "a ref can't be written; everything is copied");
-                }
-            }
-        }
+        let found = match head.commit {
+            Some(commit) => self.borrow(repository, &objects, commit)?,
+            None => None,
+        };
+        let base = found.as_ref().and(head.commit);
+        let (reachable, was_known) = found.unwrap_or_default();
+        let is_base_as_it_was = was_known && self.cached.borrowed_of() == base;
         let path = repository.index_path();
+        let stat = || rustix::fs::stat(&path).ok().map(FileStat::from);
+        let before = stat();
         let index_bytes = read_optional(&path, MOST_INDEX)?;
+        let index_stat = index_bytes.as_ref().and_then(|_| stat());
+        let known = self.cached.directory(&[INDEXES, prefix].concat());
+        let known = index_stat.filter(|_| index_stat == before).and_then(|it| {
+            let found = { known }.find(INDEX, &it).map(|known| known.id);
+            found.filter(|id| self.needs_no_copy(*id, &reachable))
+        });
+        let checksum = if known.is_some() { Checksum::Known } else { Checksum::Verify };
         let mut shared_bytes = None;
         let index = match &index_bytes {
             None => Index::default(),
-            Some(bytes) => Index::parse(&path, bytes, |name| {
+            Some(bytes) => Index::parse_as(&path, bytes, checksum, |name| {
                 let shared = repository.git_dir.join(name);
                 let bytes = read_optional(&shared, MOST_INDEX)?
                     .ok_or_else(|| GitError::damaged(&path, "its shared part is missing"))?;
@@ -199,25 +221,69 @@ impl Taking<'_> {
                 Ok(bytes)
             })?,
         };
-        let modified = index_bytes.as_ref().and_then(|_| rustix::fs::stat(&path).ok());
         let state = StateFile {
             repository: Some(escape(repository.common_dir.as_os_str().as_bytes())),
             head: Some(escape(head.text.as_bytes())).filter(|text| !text.is_empty()),
             head_commit: head.commit.map(|id| id.to_string()),
             base: base.map(|id| id.to_string()),
             operation: repository.operation().map(str::to_owned),
-            index_modified_ns: modified.map(|stat| walk::FileStat::from(stat).modified_ns),
+            index_modified_ns: index_stat.map(|stat| stat.modified_ns),
             shared_index: index.shared.clone(),
             ..StateFile::default()
         };
         let objects = Some(objects);
-        Ok(GitSide { objects, base, reachable, index, index_bytes, shared_bytes, left_out, state })
+        Ok(GitSide {
+            objects,
+            base,
+            reachable,
+            is_base_as_it_was,
+            index,
+            index_bytes,
+            index_id: known,
+            index_stat: index_stat.filter(|_| index_stat == before),
+            shared_bytes,
+            left_out,
+            state,
+        })
+    }
+
+    /// What a commit reaches, so that it needs no copy, and whether that was known; nothing where it can't be relied on (UN1).
+    fn borrow(
+        &mut self,
+        repository: &Repository,
+        objects: &ObjectStore,
+        commit: ObjectId,
+    ) -> Result<Option<(IdSet, bool)>, GitError> {
+        // A look leaves nothing behind, and nothing relies on what it saw.
+        let is_look = self.pack.is_look();
+        let kept = match is_look {
+            true => Ok(base_ref::Kept::Before),
+            false => base_ref::keep(repository, commit),
+        };
+        let kept = match kept {
+            Ok(kept) => kept,
+            Err(error) => {
+                tracing::debug!(%error, "a ref can't be written; everything is copied");
+                return Ok(None);
+            }
+        };
+        if kept == base_ref::Kept::Now {
+            self.new_refs.push((repository.common_dir.clone(), commit));
+        }
+        let (cache, go_on) = (self.store.base(commit), || (self.order.go_on)(self.files));
+        let found = base::reachable(objects, commit, (kept, &cache), &go_on)?;
+        let is_borrowed = is_look || borrowing::borrow(self.store, repository, &mut self.borrowed)?;
+        let found = found.filter(|_| is_borrowed);
+        if found.is_none() && kept == base_ref::Kept::Now {
+            base_ref::release(&repository.common_dir, commit)?;
+        }
+        Ok(found)
     }
 
     fn walked(
         &self,
         root: &OwnedFd,
-        repository: Option<&Repository>,
+        (repository, prefix): (Option<&Repository>, &[u8]),
         git: &GitSide,
     ) -> Result<Walked, GitError> {
         let ignore_case =
@@ -236,34 +302,36 @@ impl Taking<'_> {
             rules: Rules::new(lists),
             ignore_case,
             most_file_bytes: self.order.most_file_bytes,
+            cached: (&self.cached, prefix),
+            is_base_as_it_was: git.is_base_as_it_was && prefix.is_empty(),
+            is_kept: &|id| self.needs_no_copy(id, &git.reachable),
             sparse_blob: &sparse_blob,
             go_on: &|| (self.order.go_on)(self.files),
         };
         walk::walk(root, &order)
     }
 
-    /// Stores the files; paths, modes and ids.
+    /// Stores the files; afterwards all that are listed are known.
     fn files(
         &mut self,
         root: &OwnedFd,
         prefix: &[u8],
-        walked: &Walked,
+        walked: &mut Walked,
         git: &mut GitSide,
-    ) -> Result<Vec<(Vec<u8>, EntryMode, ObjectId)>, GitError> {
-        let mut entries = Vec::with_capacity(walked.files.len());
+    ) -> Result<(), GitError> {
         let mut left_out = walked.left_out.clone();
         left_out.append(&mut git.left_out);
-        for file in &walked.files {
+        let is_as_cached = self.is_as_cached(prefix, walked, git);
+        for file in &mut walked.files {
             self.see_file()?;
-            let full = [prefix, &file.path].concat();
-            let known = self
-                .cached
-                .get(&*full)
-                .filter(|(stat, id)| *stat == file.stat && self.needs_no_copy(*id, &git.reachable));
-            let (stat, id) = match known {
-                Some((stat, id)) => (*stat, *id),
+            let known = match file.known {
+                Some(_) if is_as_cached => continue,
+                Some(known) => known,
                 None => match self.read(root, file, git)? {
-                    Ok(read) => read,
+                    Ok((stat, id)) => {
+                        file.stat = stat;
+                        Known { id, is_borrowed: git.reachable.contains(&id) }
+                    }
                     Err(Some(why)) => {
                         left_out.push(LeftOut { path: escape(&file.path), why });
                         continue;
@@ -271,14 +339,38 @@ impl Taking<'_> {
                     Err(None) => continue,
                 },
             };
-            self.cache.add(&full, &stat, id);
-            entries.push((file.path.clone(), mode_of(file), id));
+            file.known = Some(known);
+            let (directory, name) = file.path.split_at(directory_length(&file.path));
+            // What the cache tells to be borrowed is so of the top's base, and of no other one.
+            let is_borrowed = match git.is_base_as_it_was {
+                true => known.is_borrowed,
+                false => git.reachable.contains(&known.id),
+            };
+            let known = Known { is_borrowed: is_borrowed && prefix.is_empty(), ..known };
+            self.cache.add((prefix, directory), name, &file.stat, known);
         }
+        walked.files.retain(|file| file.known.is_some());
         left_out.sort();
         let full = |left: &LeftOut| LeftOut { path: escape(prefix) + &left.path, why: left.why };
         self.left_out.extend(left_out.iter().map(full));
         git.state.left_out = left_out;
-        Ok(entries)
+        Ok(())
+    }
+
+    /// Whether the new cache is to have the entries that the old one has, which is then taken as it is.
+    fn is_as_cached(&mut self, prefix: &[u8], walked: &Walked, git: &GitSide) -> bool {
+        let indexes = usize::from(git.index_id.is_some());
+        let count = walked.files.len() + indexes;
+        let is_as_cached = prefix.is_empty()
+            && walked.nested.is_empty()
+            && git.is_base_as_it_was
+            && !self.has_new_index
+            && count == self.cached.len()
+            && walked.files.iter().all(|file| file.known.is_some());
+        if is_as_cached {
+            self.cache.keep(self.old_cache, count);
+        }
+        is_as_cached
     }
 
     /// Reads and stores one file; the error is why it is left out, or `None` if it is gone.
@@ -287,7 +379,7 @@ impl Taking<'_> {
         root: &OwnedFd,
         file: &WalkedFile,
         git: &mut GitSide,
-    ) -> Result<Result<(walk::FileStat, ObjectId), Option<Why>>, GitError> {
+    ) -> Result<Result<(FileStat, ObjectId), Option<Why>>, GitError> {
         self.read += 1;
         self.go_on()?;
         let (bytes, stat) = match read_file::read(root, file, self.order.most_file_bytes) {
@@ -296,7 +388,7 @@ impl Taking<'_> {
                 git.state.torn.push(escape(&file.path));
                 self.torn.push(escape(&file.path));
                 // A time that no file has: it is read again next time.
-                (bytes, walk::FileStat { changed_ns: i64::MAX, ..stat })
+                (bytes, FileStat { changed_ns: i64::MAX, ..stat })
             }
             FileRead::Gone => return Ok(Err(None)),
             FileRead::Unreadable => return Ok(Err(Some(Why::Unreadable))),
@@ -306,16 +398,15 @@ impl Taking<'_> {
     }
 
     /// Takes the repositories in this one, each with a tree of its own.
-    fn nested(
+    fn nested<'w>(
         &mut self,
         root: &Path,
         prefix: &[u8],
-        walked: &Walked,
+        walked: &'w Walked,
         git: &mut GitSide,
-        entries: &mut Vec<(Vec<u8>, EntryMode, ObjectId)>,
         depth: usize,
-    ) -> Result<Vec<TreeEntry>, GitError> {
-        let mut trees = Vec::new();
+    ) -> Result<(Vec<TreeEntry>, Vec<NamedEntry<'w>>), GitError> {
+        let (mut trees, mut links) = (Vec::new(), Vec::new());
         for path in &walked.nested {
             let mut leave_out = |taking: &mut Self, why| {
                 let left = LeftOut { path: escape(path), why };
@@ -346,125 +437,16 @@ impl Taking<'_> {
             trees.push(directory(&name, taken.tree));
             let commit = opened.ok().and_then(|repository| repository.head().ok()?.commit);
             if let Some(commit) = commit {
-                entries.push((path.clone(), EntryMode::Repository, commit));
+                links.push((&**path, EntryMode::Repository, commit));
             }
         }
-        Ok(trees)
-    }
-
-    /// Writes the trees of `work/`.
-    fn write_trees(
-        &mut self,
-        entries: &mut [(Vec<u8>, EntryMode, ObjectId)],
-        base: &HashSet<ObjectId>,
-    ) -> Result<ObjectId, GitError> {
-        // The deepest directory first, so that each tree is complete when it is written.
-        let mut trees: HashMap<&[u8], Vec<TreeEntry>> = HashMap::from([(&b""[..], Vec::new())]);
-        for (path, mode, id) in entries.iter() {
-            let (directory, name) = split(path);
-            let entry = TreeEntry { mode: *mode, name: name.to_owned(), id: *id };
-            trees.entry(directory).or_default().push(entry);
-            let mut above = directory;
-            while !above.is_empty() {
-                above = split(above).0;
-                trees.entry(above).or_default();
-            }
-        }
-        let mut paths: Vec<&[u8]> = trees.keys().copied().collect();
-        paths.sort_by_key(|path| {
-            let depth =
-                path.iter().filter(|byte| **byte == b'/').count() + usize::from(!path.is_empty());
-            std::cmp::Reverse((depth, *path))
-        });
-        let mut top = None;
-        for path in paths {
-            let bytes = encode_tree(trees.remove(path).unwrap_or_default());
-            let id = self.put(ObjectKind::Tree, &bytes, base)?;
-            if path.is_empty() {
-                top = Some(id);
-            } else {
-                let (above, name) = split(path);
-                let entry = TreeEntry { mode: EntryMode::Directory, name: name.to_owned(), id };
-                trees.entry(above).or_default().push(entry);
-            }
-        }
-        Ok(top.expect("the top directory is always among the trees"))
-    }
-
-    /// Copies staged objects that the base does not reach; those that are not in `work/` are listed.
-    fn staged(
-        &mut self,
-        git: &mut GitSide,
-        in_work: &HashSet<ObjectId>,
-    ) -> Result<Vec<TreeEntry>, GitError> {
-        let mut listed: BTreeMap<ObjectId, EntryMode> = BTreeMap::new();
-        let mut missing = Vec::new();
-        for entry in &git.index.entries {
-            let is_known = git.reachable.contains(&entry.id) || in_work.contains(&entry.id);
-            if is_known || entry.mode == EntryMode::Repository || entry.intent_to_add {
-                continue;
-            }
-            let Some(objects) = &git.objects else { continue };
-            let mode = match entry.mode {
-                EntryMode::Directory => EntryMode::Directory,
-                EntryMode::File
-                | EntryMode::Executable
-                | EntryMode::Symlink
-                | EntryMode::Repository => EntryMode::File,
-            };
-            if self.copy(objects, entry.id, &git.reachable, 0)? {
-                listed.insert(entry.id, mode);
-            } else {
-                missing.push(entry.id.to_string());
-            }
-        }
-        git.state.staged_missing = missing;
-        let named = listed.into_iter();
-        Ok(named
-            .map(|(id, mode)| TreeEntry { mode, name: id.to_string().into_bytes(), id })
-            .collect())
-    }
-
-    /// Copies an object and what it reaches; `false` if the repository lacks it.
-    fn copy(
-        &mut self,
-        objects: &ObjectStore,
-        id: ObjectId,
-        base: &HashSet<ObjectId>,
-        depth: usize,
-    ) -> Result<bool, GitError> {
-        if self.needs_no_copy(id, base) {
-            return Ok(true);
-        }
-        self.go_on()?;
-        let Ok((kind, bytes)) = objects.read(id) else { return Ok(false) };
-        if kind == ObjectKind::Tree && depth < 200 {
-            for entry in decode_tree(&bytes).unwrap_or_default() {
-                if entry.mode != EntryMode::Repository
-                    && !self.copy(objects, entry.id, base, depth + 1)?
-                {
-                    return Ok(false);
-                }
-            }
-        }
-        self.pack.add(kind, &bytes)?;
-        Ok(true)
+        Ok((trees, links))
     }
 }
 
-fn split(path: &[u8]) -> (&[u8], &[u8]) {
-    match memchr::memrchr(b'/', path) {
-        Some(at) => (&path[..at], &path[at + 1..]),
-        None => (b"", path),
-    }
-}
-
-fn mode_of(file: &WalkedFile) -> EntryMode {
-    match (file.is_link, file.stat.mode & 0o100) {
-        (true, _) => EntryMode::Symlink,
-        (false, 0) => EntryMode::File,
-        (false, _) => EntryMode::Executable,
-    }
+/// Of the directory of a path, with the `/` at its end.
+fn directory_length(path: &[u8]) -> usize {
+    memchr::memrchr(b'/', path).map_or(0, |at| at + 1)
 }
 
 fn directory(name: &str, id: ObjectId) -> TreeEntry {

@@ -14,17 +14,19 @@ use std::panic::resume_unwind;
 use std::path::Path;
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
+use super::listing::{Listing, TrackedDirectory};
 use super::path_text::{escape, unescape};
 use super::read_file;
 use super::secrets::is_secret;
+use super::stat_cache::{CachedDirectory, CachedFiles, Known};
 use super::{LeftOut, Why};
 use crate::git::GitError;
 use crate::git::ignore::{Patterns, Rules};
 use crate::git::index::Index;
-use crate::git::object::{EntryMode, ObjectId};
+use crate::git::object::ObjectId;
 
 /// Deeper directories are left out.
 const MOST_DEPTH: usize = 200;
@@ -64,6 +66,8 @@ pub struct WalkedFile {
     pub path: Vec<u8>,
     pub stat: FileStat,
     pub is_link: bool,
+    /// Its content, if the file is as the cache has it and the content needs no copy.
+    pub known: Option<Known>,
 }
 
 #[derive(Debug)]
@@ -76,11 +80,14 @@ pub struct WalkedDirectory {
 
 #[derive(Debug, Default)]
 pub struct Walked {
+    /// Those of a directory are together, in the order of their names.
     pub files: Vec<WalkedFile>,
     pub directories: Vec<WalkedDirectory>,
     /// Other repositories in the tree.
     pub nested: Vec<Vec<u8>>,
     pub left_out: Vec<LeftOut>,
+    /// How many entries of the index have the content that is known of their file.
+    pub as_staged: usize,
 }
 
 impl Walked {
@@ -95,6 +102,12 @@ pub struct WalkOrder<'a> {
     pub rules: Rules,
     pub ignore_case: bool,
     pub most_file_bytes: u64,
+    /// What is known of the files of this work tree, whose paths begin with this there.
+    pub cached: (&'a CachedFiles<'a>, &'a [u8]),
+    /// Whether an object needs no copy.
+    pub is_kept: &'a (dyn Fn(ObjectId) -> bool + Sync),
+    /// Whether what the cache tells to be borrowed needs none either.
+    pub is_base_as_it_was: bool,
     /// Reads the `.gitignore` of a sparse path, which is in the index only.
     pub sparse_blob: &'a (dyn Fn(ObjectId) -> Option<Vec<u8>> + Sync),
     /// Asked again and again; `false` ends the walk with `Interrupted` (WK4).
@@ -134,7 +147,6 @@ struct Queue {
 struct Walk<'a> {
     root: &'a OwnedFd,
     order: &'a WalkOrder<'a>,
-    tracked: HashSet<&'a [u8]>,
     queue: Mutex<Queue>,
     more: Condvar,
     ended: OnceLock<Ended>,
@@ -162,12 +174,9 @@ impl From<Ended> for GitError {
 const MANY: usize = 1500;
 
 pub fn walk(root: &OwnedFd, order: &WalkOrder<'_>) -> Result<Walked, GitError> {
-    let entries = order.index.entries.iter();
-    let tracked = entries.filter(|entry| entry.mode != EntryMode::Directory);
-    let tracked = tracked.map(|entry| &*entry.path).collect();
     let top = Open { path: Vec::new(), rules: order.rules.clone(), taking: Taking::All, depth: 0 };
     let queue = Mutex::new(Queue { open: vec![top], ..Queue::default() });
-    let walk = Walk { root, order, tracked, queue, more: Condvar::new(), ended: OnceLock::new() };
+    let walk = Walk { root, order, queue, more: Condvar::new(), ended: OnceLock::new() };
     let (mut found, others) = match order.index.entries.len() > MANY {
         false => (walk.run(), None),
         true => std::thread::scope(|scope| {
@@ -181,6 +190,7 @@ pub fn walk(root: &OwnedFd, order: &WalkOrder<'_>) -> Result<Walked, GitError> {
         found.directories.extend(other.directories);
         found.nested.extend(other.nested);
         found.left_out.extend(other.left_out);
+        found.as_staged += other.as_staged;
     }
     if let Some(ended) = walk.ended.into_inner() {
         return Err(ended.into());
@@ -200,8 +210,13 @@ fn mark_bare(found: &mut Walked) {
         found.left_out.iter().filter_map(|left| unescape(&left.path)).collect();
     let taken = found.files.iter().map(|file| &*file.path);
     let others = found.nested.iter().chain(&left).map(|path| &**path);
-    let mut full: HashSet<&[u8]> = HashSet::new();
+    let (mut full, mut last): (HashSet<&[u8]>, &[u8]) = (HashSet::new(), b"");
     for path in taken.chain(others) {
+        // Most are where the one before is.
+        let directory = &path[..memchr::memrchr(b'/', path).unwrap_or(0)];
+        if std::mem::replace(&mut last, directory) == directory {
+            continue;
+        }
         // What is above one that is known is known, too.
         for at in (0..path.len()).rev().filter(|at| path[*at] == b'/') {
             if !full.insert(&path[..at]) {
@@ -217,7 +232,8 @@ fn mark_bare(found: &mut Walked) {
 impl Walk<'_> {
     /// Walks directories until none is left.
     fn run(&self) -> Walked {
-        let mut walker = Walker { walk: self, found: Walked::default() };
+        let mut walker =
+            Walker { walk: self, found: Walked::default(), listing: Listing::default() };
         while let Some((open, _busy)) = self.next() {
             let inside = walker.directory(open);
             if walker.found.count() > MOST_FILES {
@@ -247,6 +263,16 @@ impl Walk<'_> {
     /// What a walk that has ended says of a path does not matter.
     fn ignores(&self, rules: &Rules, path: &[u8], is_directory: bool) -> bool {
         rules.ignores(path, is_directory, &|| self.goes_on()).unwrap_or(true)
+    }
+
+    /// Lists a directory, nothing of it if the walk is to end.
+    fn list(&self, fd: &OwnedFd, listing: &mut Listing) -> rustix::io::Result<()> {
+        listing.read(fd, &|count| {
+            if count > MOST_FILES {
+                self.end(Ended::TooManyFiles);
+            }
+            self.goes_on()
+        })
     }
 
     fn queue(&self) -> MutexGuard<'_, Queue> {
@@ -282,6 +308,18 @@ impl Drop for Busy<'_> {
 struct Walker<'a> {
     walk: &'a Walk<'a>,
     found: Walked,
+    /// Of the directory that is being walked.
+    listing: Listing,
+}
+
+/// One directory, while it is walked.
+struct Inside<'a> {
+    fd: OwnedFd,
+    rules: Rules,
+    taking: Taking,
+    depth: usize,
+    tracked: TrackedDirectory<'a>,
+    cached: CachedDirectory<'a>,
 }
 
 impl Walker<'_> {
@@ -304,10 +342,11 @@ impl Walker<'_> {
         if !path.is_empty() && !self.enter(&fd, &path[..path.len() - 1], taking) {
             return Vec::new();
         }
-        let Ok(names) = entries(&fd, self.walk) else {
+        let mut listing = std::mem::take(&mut self.listing);
+        if self.walk.list(&fd, &mut listing).is_err() {
             self.leave_out(&path, Why::Unreadable);
             return Vec::new();
-        };
+        }
         let rules = match taking {
             Taking::All => self.rules_of(&fd, &path, &rules),
             Taking::TrackedOnly => rules,
@@ -315,8 +354,13 @@ impl Walker<'_> {
         if rules.count() > MOST_PATTERNS {
             self.walk.end(Ended::TooManyPatterns);
         }
+        let order = self.walk.order;
+        let (cached, prefix) = order.cached;
+        let cached = cached.directory(&[prefix, &path].concat());
+        let tracked = TrackedDirectory::of(order.index, &path);
+        let mut here = Inside { fd, rules, taking, depth, tracked, cached };
         let (length, mut inside) = (path.len(), Vec::new());
-        for (at, (name, kind)) in names.into_iter().enumerate() {
+        for (at, (name, kind)) in listing.names().enumerate() {
             if at % ENTRIES == ENTRIES - 1 && !self.walk.goes_on() {
                 return Vec::new();
             }
@@ -324,17 +368,18 @@ impl Walker<'_> {
                 continue;
             }
             path.truncate(length);
-            path.extend_from_slice(&name);
+            path.extend_from_slice(name);
             let kind = match kind {
-                FileType::Unknown => kind_of(&fd, &name).unwrap_or(FileType::Unknown),
+                FileType::Unknown => kind_of(&here.fd, name).unwrap_or(FileType::Unknown),
                 kind => kind,
             };
             if kind == FileType::Directory {
-                inside.extend(self.below(&path, &rules, (taking, depth)));
+                inside.extend(self.below(&path, &mut here));
             } else {
-                self.file(&fd, &path, &name, kind, &rules, taking);
+                self.file(&path, name, kind, &mut here);
             }
         }
+        self.listing = listing;
         inside
     }
 
@@ -351,38 +396,31 @@ impl Walker<'_> {
     }
 
     /// Whether a directory is to be walked, and how.
-    fn below(
-        &mut self,
-        path: &[u8],
-        rules: &Rules,
-        (taking, depth): (Taking, usize),
-    ) -> Option<Open> {
-        let is_link_to_repository = self.walk.tracked.contains(path);
-        let is_ignored = taking == Taking::TrackedOnly || self.walk.ignores(rules, path, true);
+    fn below(&mut self, path: &[u8], here: &mut Inside<'_>) -> Option<Open> {
+        let is_link_to_repository = here.tracked.find(path).is_some();
+        let is_ignored =
+            here.taking == Taking::TrackedOnly || self.walk.ignores(&here.rules, path, true);
         let path = [path, b"/"].concat();
-        let has_tracked = is_link_to_repository || !self.walk.order.index.below(&path).is_empty();
-        if is_ignored && !has_tracked {
+        let has_tracked =
+            || is_link_to_repository || !self.walk.order.index.below(&path).is_empty();
+        if is_ignored && !has_tracked() {
             return None;
         }
-        if depth >= MOST_DEPTH {
+        if here.depth >= MOST_DEPTH {
             self.leave_out(&path[..path.len() - 1], Why::TooDeep);
             return None;
         }
         let taking = if is_ignored { Taking::TrackedOnly } else { Taking::All };
-        Some(Open { path, rules: rules.clone(), taking, depth: depth + 1 })
+        Some(Open { path, rules: here.rules.clone(), taking, depth: here.depth + 1 })
     }
 
-    fn file(
-        &mut self,
-        fd: &OwnedFd,
-        path: &[u8],
-        name: &[u8],
-        kind: FileType,
-        rules: &Rules,
-        taking: Taking,
-    ) {
-        let is_tracked = self.walk.tracked.contains(path);
-        if !is_tracked && (taking == Taking::TrackedOnly || self.walk.ignores(rules, path, false)) {
+    fn file(&mut self, path: &[u8], name: &[u8], kind: FileType, here: &mut Inside<'_>) {
+        let order = self.walk.order;
+        let tracked = here.tracked.find(path);
+        let is_tracked = tracked.is_some();
+        let is_passed_over = !is_tracked
+            && (here.taking == Taking::TrackedOnly || self.walk.ignores(&here.rules, path, false));
+        if is_passed_over {
             return;
         }
         if !matches!(kind, FileType::RegularFile | FileType::Symlink) {
@@ -391,16 +429,22 @@ impl Walker<'_> {
         if !is_tracked && is_secret(path) {
             return self.leave_out(path, Why::Secret);
         }
-        let stat = match rustix::fs::statat(fd, name, AtFlags::SYMLINK_NOFOLLOW) {
+        let stat = match rustix::fs::statat(&here.fd, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => FileStat::from(stat),
             Err(Errno::NOENT) => return,
             Err(_) => return self.leave_out(path, Why::Unreadable),
         };
-        if stat.size > self.walk.order.most_file_bytes {
+        if stat.size > order.most_file_bytes {
             return self.leave_out(path, Why::TooLarge);
         }
         let is_link = kind == FileType::Symlink;
-        self.found.files.push(WalkedFile { path: path.to_owned(), stat, is_link });
+        let is_kept = |known: &Known| {
+            (known.is_borrowed && order.is_base_as_it_was) || (order.is_kept)(known.id)
+        };
+        let known = here.cached.find(name, &stat).filter(is_kept);
+        let is_as_staged = |known: &Known| tracked.is_some_and(|entry| entry.id == known.id);
+        self.found.as_staged += usize::from(known.as_ref().is_some_and(is_as_staged));
+        self.found.files.push(WalkedFile { path: path.to_owned(), stat, is_link, known });
     }
 
     fn leave_out(&mut self, path: &[u8], why: Why) {
@@ -419,24 +463,6 @@ impl Walker<'_> {
             None => rules.clone(),
         }
     }
-}
-
-fn entries(fd: &OwnedFd, walk: &Walk<'_>) -> rustix::io::Result<Vec<(Vec<u8>, FileType)>> {
-    let mut names = Vec::new();
-    for entry in Dir::read_from(fd)? {
-        if names.len() > MOST_FILES {
-            walk.end(Ended::TooManyFiles);
-        }
-        if names.len() % 4096 == 4095 && !walk.goes_on() {
-            return Ok(Vec::new());
-        }
-        let entry = entry?;
-        let name = entry.file_name().to_bytes();
-        if !matches!(name, b"." | b"..") {
-            names.push((name.to_owned(), entry.file_type()));
-        }
-    }
-    Ok(names)
 }
 
 fn kind_of(fd: &OwnedFd, name: &[u8]) -> Option<FileType> {

@@ -1,14 +1,15 @@
 //! `snapshot`: what an agent's work tree was at a moment, and how to get it back.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use perennial_api::snapshot::{
     Snapshot, SnapshotCard, SnapshotDiff, SnapshotRestored, SnapshotTaken,
 };
-use perennial_api::{ExitCode, client, request};
+use perennial_api::{Agent, ExitCode, client, request};
+use perennial_engine::git::{GitError, repository};
 
 use crate::cli::context::Context;
-use crate::cli::failure::VerbResult;
+use crate::cli::failure::{Failure, VerbResult};
 use crate::cli::number::counted;
 use crate::cli::problems;
 use crate::cli::progress;
@@ -99,8 +100,9 @@ Examples: perennial snapshot restore bob
 
 A snapshot of the present is taken first, so a restore can be undone by another one. Files that the snapshot does not \
 have are removed, unless git ignores them or they were left out. HEAD, branches and stashes stay as they are. It is refused \
-while a session runs in the work tree, and if files that no snapshot holds are in the way. The exit code is 1 if files are \
-missing, because the project's repository has lost them.")]
+while a session runs in the work tree, and if files that no snapshot holds are in the way. It is refused, too, if \
+another repository has taken the place of the one that the snapshot is of. The exit code is 1 if files are missing, \
+because the project's repository has lost them, or were left, because somebody changed them while the restore went on.")]
 pub struct RestoreArgs {
     /// The agent's name or id
     agent: String,
@@ -137,9 +139,21 @@ fn take(args: &TakeArgs, context: &Context) -> VerbResult {
 
 fn list(args: &LsArgs, context: &Context) -> VerbResult {
     let answer = context.client.get(&client::path(&["agents", &args.agent, "snapshots"], &[]))?;
-    context
-        .show(&answer, |all: &Vec<Snapshot>| context.draw(|canvas| snapshot::list(all, canvas)))?;
+    let all: Vec<Snapshot> = answer.read()?;
+    let why_none = if all.is_empty() { not_supported(&args.agent, context)? } else { None };
+    context.show(&answer, |all: &Vec<Snapshot>| {
+        context.draw(|canvas| snapshot::list(all, why_none.as_deref(), canvas))
+    })?;
     Ok(ExitCode::Done)
+}
+
+/// Why an agent's repository has no snapshots, if it is one that is not read.
+fn not_supported(agent: &str, context: &Context) -> Result<Option<String>, Failure> {
+    let agent: Agent = context.client.get(&client::path(&["agents", agent], &[]))?.read()?;
+    Ok(match repository::find(Path::new(&agent.dir)) {
+        Err(error @ GitError::Unsupported(_)) => Some(error.to_string()),
+        Ok(_) | Err(_) => None,
+    })
 }
 
 fn show(args: &ShowArgs, context: &Context) -> VerbResult {
@@ -182,5 +196,6 @@ fn restore(args: RestoreArgs, context: &Context) -> VerbResult {
         context.draw(|canvas| snapshot::restored(restored, &agent, canvas))
     })?;
     let restored: SnapshotRestored = answer.read()?;
-    Ok(if restored.missing_count == 0 { ExitCode::Done } else { ExitCode::Failed })
+    let is_whole = restored.missing_count == 0 && restored.changed_count == 0;
+    Ok(if is_whole { ExitCode::Done } else { ExitCode::Failed })
 }

@@ -1,8 +1,8 @@
 //! Snapshots for people: the table, the card of one, what changed, and what was done.
 
 use perennial_api::snapshot::{
-    FileChange, LeftOutFile, Snapshot, SnapshotCard, SnapshotDiff, SnapshotRestored, SnapshotTaken,
-    SnapshotWorkTree,
+    FileChange, LeftOutFile, RepositoryState, RestoredWorkTree, Snapshot, SnapshotCard,
+    SnapshotDiff, SnapshotRestored, SnapshotTaken, SnapshotWorkTree,
 };
 
 use super::paint::Ink;
@@ -13,9 +13,15 @@ use super::text::{counted, path, plain, several_lines, size, wrapped};
 /// So many files that were left out are listed after `take`; `show` lists all.
 const LISTED: usize = 10;
 
-pub fn list(all: &[Snapshot], canvas: &Canvas<'_>) -> String {
+/// `why_none` is why there can be none.
+pub fn list(all: &[Snapshot], why_none: Option<&str>, canvas: &Canvas<'_>) -> String {
     if all.is_empty() {
-        return "no snapshots yet\n".to_owned();
+        return match why_none {
+            None => "no snapshots yet\n".to_owned(),
+            Some(why) => {
+                format!("no snapshots: {}; commit or copy the files yourself\n", plain(why))
+            }
+        };
     }
     let (all, gone): (Vec<&Snapshot>, Vec<&Snapshot>) =
         all.iter().partition(|one| one.dropped.is_none());
@@ -210,21 +216,89 @@ fn changed(change: &FileChange) -> String {
 pub fn restored(restored: &SnapshotRestored, agent: &str, canvas: &Canvas<'_>) -> String {
     let written = counted(restored.written, "file");
     let place = path(&plain(&restored.directory), canvas.user);
-    let lost = lost(restored);
+    let left = lost(restored) + &changed_meanwhile(restored);
     let Some(present) = restored.present else {
-        return format!("{written} of snapshot {} written to {place}\n{lost}", restored.number);
+        return format!("{written} of snapshot {} written to {place}\n{left}", restored.number);
     };
     let index = match restored.indexes {
         0 => "",
         _ => ", with its index",
     };
     let removed = counted(restored.removed, "file");
+    let untouched: String = restored.work_trees.iter().map(untouched).collect();
     format!(
         "restored snapshot {} in {place}{index}: {written} written, {removed} removed\n\
-         {lost}what was there before is snapshot {present}: `perennial snapshot restore {} {present}`\n",
+         {left}{untouched}what was there before is snapshot {present}: `perennial snapshot restore {} {present}`\n",
         restored.number,
         plain(agent)
     )
+}
+
+/// What of a repository is not as it was at the snapshot, and was not touched.
+fn untouched(tree: &RestoredWorkTree) -> String {
+    let inside =
+        if tree.path.is_empty() { String::new() } else { format!("{}: ", plain(&tree.path)) };
+    let (then, now) = match (&tree.then, &tree.now) {
+        (Some(then), Some(now)) => (then, now),
+        (Some(_), None) if !tree.path.is_empty() => {
+            return format!(
+                "{inside}was a repository at the snapshot; only its files were restored\n"
+            );
+        }
+        (None, Some(_)) if !tree.path.is_empty() => {
+            return format!(
+                "{inside}was no repository at the snapshot; its `.git` was not touched\n"
+            );
+        }
+        (_, _) => return String::new(),
+    };
+    let mut text = String::new();
+    if (&then.head, &then.head_commit) != (&now.head, &now.head_commit) {
+        text.push_str(&format!(
+            "{inside}HEAD is at {} now; at the snapshot it was at {}: branches were not touched\n",
+            place_of_head(now),
+            place_of_head(then)
+        ));
+    } else if !tree.path.is_empty() {
+        text.push_str(&format!("{inside}a repository of its own: its branches were not touched\n"));
+    }
+    if let Some(operation) = &now.operation {
+        let operation = plain(operation);
+        text.push_str(&format!("{inside}a {operation} is unfinished: it was not touched\n"));
+    }
+    if let Some(operation) = then.operation.as_ref().filter(|_| then.operation != now.operation) {
+        let operation = plain(operation);
+        text.push_str(&format!(
+            "{inside}at the snapshot a {operation} was unfinished: only its files were restored\n"
+        ));
+    }
+    text
+}
+
+/// Its commit, and its branch if it is on one.
+fn place_of_head(state: &RepositoryState) -> String {
+    let commit = state.head_commit.as_deref().map_or_else(|| "no commit".to_owned(), short);
+    let head = state.head.as_deref().unwrap_or_default();
+    match head.strip_prefix("ref:").map(|name| name.trim().trim_start_matches("refs/heads/")) {
+        Some(branch) => format!("{commit} ({})", plain(branch)),
+        None => commit,
+    }
+}
+
+/// What somebody changed while the restore went on.
+fn changed_meanwhile(restored: &SnapshotRestored) -> String {
+    if restored.changed_count == 0 {
+        return String::new();
+    }
+    let named = named(&restored.changed, restored.changed_count);
+    format!("not restored, because somebody changed them while the restore went on:\n{named}")
+}
+
+fn named(listed: &[String], count: u64) -> String {
+    let named = listed.iter().take(LISTED).map(|path| format!("  {}\n", plain(path)));
+    let named: String = named.collect();
+    let more = count.saturating_sub(LISTED as u64);
+    if more == 0 { named } else { format!("{named}  and {more} more\n") }
 }
 
 /// What could not be restored.
@@ -232,11 +306,8 @@ fn lost(restored: &SnapshotRestored) -> String {
     if restored.missing_count == 0 {
         return String::new();
     }
-    let named = restored.missing.iter().take(LISTED).map(|path| format!("  {}\n", plain(path)));
-    let named: String = named.collect();
-    let more = restored.missing_count.saturating_sub(LISTED as u64);
-    let more = if more == 0 { String::new() } else { format!("  and {more} more\n") };
-    format!("not restored, because the project's repository has lost them:\n{named}{more}")
+    let named = named(&restored.missing, restored.missing_count);
+    format!("not restored, because the project's repository has lost them:\n{named}")
 }
 
 #[cfg(test)]
@@ -267,7 +338,11 @@ mod tests {
             text.starts_with("snapshot 2 of /work/web: 554 files, 34.2 KiB added\nleft out: .env")
         );
         assert!(text.ends_with(" (may hold a secret)\n") && !text.contains('\u{1b}'), "{text}");
-        assert_eq!(list(&[], &canvas), "no snapshots yet\n");
+        assert_eq!(list(&[], None, &canvas), "no snapshots yet\n");
+        let state = |head: &str, commit: &str, operation: Option<&str>| {
+            let (head, head_commit) = (Some(head.to_owned()), Some(commit.to_owned()));
+            Some(RepositoryState { head, head_commit, operation: operation.map(str::to_owned) })
+        };
         let restored = super::restored(
             &SnapshotRestored {
                 number: 1,
@@ -278,6 +353,13 @@ mod tests {
                 indexes: 1,
                 missing_count: 2,
                 missing: vec!["a/".to_owned(), "b".to_owned()],
+                changed_count: 1,
+                changed: vec!["c".to_owned()],
+                work_trees: vec![RestoredWorkTree {
+                    then: state("ref: refs/heads/topic", "4b825dc642cb6eb9a060", Some("rebase")),
+                    now: state("ref: refs/heads/main", "e69de29bb2d1d6434b8b", Some("merge")),
+                    ..RestoredWorkTree::default()
+                }],
             },
             "bob",
             &canvas,
@@ -287,6 +369,11 @@ mod tests {
         not restored, because the project's repository has lost them:
           a/
           b
+        not restored, because somebody changed them while the restore went on:
+          c
+        HEAD is at e69de29bb2 (main) now; at the snapshot it was at 4b825dc642 (topic): branches were not touched
+        a merge is unfinished: it was not touched
+        at the snapshot a rebase was unfinished: only its files were restored
         what was there before is snapshot 2: `perennial snapshot restore bob 2`
         ");
     }

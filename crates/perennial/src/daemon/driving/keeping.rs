@@ -166,6 +166,7 @@ fn missed(error: &GitError) -> KeepOutcome {
         | GitError::InTheWay(_)
         | GitError::NotEmpty(_)
         | GitError::Replaced(_)
+        | GitError::AnotherRepository(_)
         | GitError::NoIndex(_) => MissCause::Failed,
     };
     let told = match cause {

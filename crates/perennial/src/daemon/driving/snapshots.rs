@@ -169,14 +169,19 @@ fn put_back(
     restore(&order, &target, &keeper.open(&present)?, with_index)
 }
 
-/// What is lost is left as it is, and listed.
+/// What is lost, and what somebody has changed meanwhile, is left as it is, and listed.
 fn outcome(restored: &Restored) -> RestoreOutcome {
-    let listed = restored.missing.iter().take(MOST_LISTED);
+    let listed = |paths: &[String]| {
+        let paths = paths.iter().take(MOST_LISTED);
+        paths.map(|path| path.chars().take(300).collect()).collect()
+    };
     RestoreOutcome {
         left: restored.missing.len() as u64,
-        listed: listed.map(|path| path.chars().take(300).collect()).collect(),
+        listed: listed(&restored.missing),
         written: restored.written as u64,
         removed: restored.removed as u64,
+        changed: restored.changed.len() as u64,
+        changed_listed: listed(&restored.changed),
         indexes: u32::try_from(restored.indexes).unwrap_or(u32::MAX),
         ..RestoreOutcome::default()
     }

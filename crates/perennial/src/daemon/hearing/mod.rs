@@ -390,10 +390,9 @@ impl Driver {
         let known = self.supervisor.fleet().agent(agent).filter(|known| !known.launch.is_bare());
         let session = known.and_then(Agent::live_session);
         let (Some(known), Some(session)) = (known, session) else { return };
-        if keeping::has_work_to_keep(known) {
-            let (dir, _) = keeping::place(known);
-            self.world.commits.watch(agent, session.number, Path::new(dir));
-        }
+        // Also one that has no work tree: it may be about to make one.
+        let (dir, _) = keeping::place(known);
+        self.world.commits.watch(agent, session.number, Path::new(dir));
     }
 
     /// Has the agent's conversations read.

@@ -173,6 +173,9 @@ impl Surface {
             indexes: 0,
             missing_count: done.missing.len() as u64,
             missing: done.missing.into_iter().take(MOST_LISTED).collect(),
+            changed_count: done.changed.len() as u64,
+            changed: done.changed.into_iter().take(MOST_LISTED).collect(),
+            work_trees: Vec::new(),
         })
     }
 
@@ -204,7 +207,7 @@ impl Surface {
         let index = if with_index { WithIndex::Yes } else { WithIndex::No };
         let (tree, keeper) = (PathBuf::from(&work_tree), &self.snapshots);
         let checked = keeper.check_restore(which, tree, index, now).await?;
-        checked.map_err(|error| failed("nothing was restored", &error))?;
+        let work_trees = checked.map_err(|error| failed("nothing was restored", &error))?;
         let what = SnapshotAsked::Restore {
             number,
             present: present.taken.number,
@@ -230,6 +233,9 @@ impl Surface {
             indexes: u64::from(ended.outcome.indexes),
             missing_count: ended.outcome.left,
             missing: ended.outcome.listed,
+            changed_count: ended.outcome.changed,
+            changed: ended.outcome.changed_listed,
+            work_trees,
         })
     }
 

@@ -82,6 +82,7 @@ pub fn of_snapshots() -> Vec<Problem> {
         of(&GitError::InTheWay(in_the_way)),
         of(&GitError::Locked(path().join(".git/index.lock"))),
         of(&GitError::Replaced(path())),
+        of(&GitError::AnotherRepository(path())),
         of(&GitError::NotEmpty(path())),
         of(&GitError::TooManyFiles(2_000_000)),
         of(&GitError::Interrupted),

@@ -1,7 +1,7 @@
 //! Why a snapshot can't be taken, shown or restored.
 
 use perennial_api::Problem;
-use perennial_core::snapshot::RestoreEnded;
+use perennial_core::snapshot::{RestoreEnded, RestoreOutcome};
 use perennial_engine::git::GitError;
 
 use crate::error_chain::chain;
@@ -22,6 +22,25 @@ pub fn restore_in_tree(agent: &str) -> Problem {
         .next("wait until that has ended")
 }
 
+/// `changed` names the files that somebody changed meanwhile.
+fn changed_meanwhile(outcome: &RestoreOutcome) -> String {
+    if outcome.changed == 0 {
+        return String::new();
+    }
+    let named = several(&outcome.changed_listed, outcome.changed);
+    format!("; changed while it went on, and left as they are: {named}")
+}
+
+/// The first of these paths, and how many more there are.
+fn several(listed: &[String], count: u64) -> String {
+    let mut named = listed.iter().take(MOST_NAMED).cloned().collect::<Vec<_>>().join(", ");
+    let more = count.saturating_sub(MOST_NAMED as u64);
+    if more > 0 {
+        named.push_str(&format!(" and {more} more"));
+    }
+    named
+}
+
 pub fn dropped(agent: &str, number: u32) -> Problem {
     Problem::new(404, "no-snapshot", format!("{agent} has no snapshot {number} any more"))
         .because("it was dropped: newer ones are kept, or it was too old")
@@ -33,23 +52,20 @@ pub fn restore_stopped(agent: &str, ended: &RestoreEnded) -> Problem {
     let RestoreEnded { number, present, outcome, .. } = ended;
     let why = outcome.failed.clone().unwrap_or_default();
     let done = outcome.written + outcome.removed;
-    if done == 0 && outcome.left == 0 {
+    if done == 0 && outcome.left == 0 && outcome.changed == 0 {
         let title = format!("nothing was restored of snapshot {number}");
         return Problem::new(409, "restore-failed", title)
             .because(why)
             .next("see what is named, and restore again");
     }
-    let mut named = outcome.listed.iter().take(MOST_NAMED).cloned().collect::<Vec<_>>().join(", ");
-    let more = outcome.left.saturating_sub(MOST_NAMED as u64);
-    if more > 0 {
-        named.push_str(&format!(" and {more} more"));
-    }
+    let named = several(&outcome.listed, outcome.left);
     let title = format!(
         "snapshot {number} was restored in part: {} files written, {} removed, {} left as they were",
         outcome.written, outcome.removed, outcome.left
     );
     let left = if named.is_empty() { String::new() } else { format!("; not restored: {named}") };
-    Problem::new(409, "restored-in-part", title).because(format!("{why}{left}")).next(format!(
+    let changed = changed_meanwhile(outcome);
+    Problem::new(409, "restored-in-part", title).because(format!("{why}{left}{changed}")).next(format!(
         "what was there before is snapshot {present}: `perennial snapshot restore {agent} {present}`"
     ))
 }
@@ -116,6 +132,15 @@ pub fn failed(what: &str, error: &GitError) -> Problem {
             Problem::new(409, "work-tree-replaced", title("the work tree is not there any more"))
                 .because(format!("{} is a link or another directory now", path.display()))
                 .next("put the work tree back in its place, and try again")
+        }
+        GitError::AnotherRepository(path) => {
+            let title = title("another repository is in its place");
+            Problem::new(409, "another-repository", title)
+                .because(format!(
+                    "the repository of {} has not the commit that the snapshot builds on",
+                    path.display()
+                ))
+                .next("write the files to another directory with `--to DIR`")
         }
         GitError::NotEmpty(path) => {
             Problem::new(409, "not-empty", title("the directory is not empty"))

@@ -60,16 +60,20 @@ fn dropped(why: DropCause) -> &'static str {
 fn restored(ended: &RestoreEnded) -> String {
     let RestoreEnded { number, present, outcome, .. } = ended;
     let done = format!("{} written, {} removed", outcome.written, outcome.removed);
+    let changed = match outcome.changed {
+        0 => String::new(),
+        count => format!(", {count} left as they were, because they were changed while it went on"),
+    };
+    let before = format!("what was there before is snapshot {present}");
     match &outcome.failed {
         None if outcome.left > 0 => format!(
             "files of snapshot {number} restored: {done}, {} left as they were, because the project's repository has \
-             lost them",
+             lost them{changed}; {before}",
             outcome.left
         ),
-        None => format!("files of snapshot {number} restored: {done}"),
+        None => format!("files of snapshot {number} restored: {done}{changed}; {before}"),
         Some(why) => format!(
-            "the restore of snapshot {number} stopped: {why}; {done}, {} left as they were; what was there before is \
-             snapshot {present}",
+            "the restore of snapshot {number} stopped: {why}; {done}, {} left as they were{changed}; {before}",
             outcome.left
         ),
     }
