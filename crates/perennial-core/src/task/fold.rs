@@ -21,6 +21,7 @@ pub fn begun(id: TaskId, by: Sender, brief: &Brief, at: Time) -> Task {
         reason: String::new(),
         queue: brief.queue.clone(),
         worker: None,
+        had_by: brief.had_by.clone(),
         parts: Vec::new(),
         added_parts: Vec::new(),
         rounds: 0,
@@ -35,6 +36,7 @@ pub fn begun(id: TaskId, by: Sender, brief: &Brief, at: Time) -> Task {
 
 /// Folds one event. A second `Added` says nothing: an id is used once.
 pub fn fold(task: &mut Task, event: &TaskEvent, at: Time) {
+    task.remember(event);
     match event {
         TaskEvent::Added { .. } => {}
         TaskEvent::Queued { by, queue } => {
