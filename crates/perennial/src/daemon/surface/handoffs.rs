@@ -19,8 +19,9 @@ use perennial_engine::work::Repetition;
 use perennial_store::journal::{ReadError, Version};
 use perennial_store::{RosterQuery, Store, recall};
 
-use super::answer::{Answer, ProblemResponse, json};
+use super::answer::{Answer, ProblemResponse};
 use super::extract::{CallerIdentity, Query};
+use super::form::Form;
 use super::{Shared, Surface, sight};
 use crate::daemon::driving::harness::Harnesses;
 use crate::daemon::showing::pages::{self, Subject};
@@ -51,6 +52,8 @@ struct Begun {
     is_fresh: bool,
     /// The agent's role then.
     role: Option<String>,
+    /// Its program was executed: one that never was took nothing over.
+    has_run: bool,
 }
 
 pub async fn handoffs(
@@ -59,11 +62,12 @@ pub async fn handoffs(
     Query(asked): Query<query::Handoffs>,
 ) -> Answer {
     surface.authorise(caller, Verb::Look, None).await?;
+    let form = Form::of(asked.vocabulary.as_deref())?;
     let only = match asked.agent {
         Some(target) => Some(surface.may_see(caller, target, Private::Transcript).await?),
         None => None,
     };
-    json(&surface.handed_over(caller, only).await?)
+    form.handoffs(surface.handed_over(caller, only).await?)
 }
 
 impl Surface {
@@ -177,22 +181,33 @@ fn of_agent(
 
 /// The sessions of an agent, by folding its own records.
 fn begun(journal: &dyn Store, id: AgentId) -> Result<Vec<Begun>, ReadError> {
-    let (mut fleet, mut begun) = (Fleet::default(), Vec::new());
+    let (mut fleet, mut begun) = (Fleet::default(), Vec::<Begun>::new());
     let mut after = Version(0);
     loop {
         let records = journal.read_stream(&Entity::Agent(id), after, EVENTS)?;
-        let Some(last) = records.last() else { return Ok(begun) };
+        let Some(last) = records.last() else {
+            begun.retain(|session| session.has_run);
+            return Ok(begun);
+        };
         after = last.version;
         for event in records.iter().filter_map(|record| record.event.as_ref().ok()) {
             fleet.evolve(event);
-            let Some((_, AgentEvent::SessionStarting { number, .. })) = event.of_agent() else {
-                continue;
+            let number = match event.of_agent() {
+                Some((_, AgentEvent::SessionStarting { number, .. })) => number,
+                Some((_, AgentEvent::SessionRunning { number, .. })) => {
+                    let newest =
+                        begun.last_mut().filter(|newest: &&mut Begun| newest.number == number.0);
+                    newest.into_iter().for_each(|session| session.has_run = true);
+                    continue;
+                }
+                Some(_) | None => continue,
             };
             let Some(agent) = fleet.agent(id) else { continue };
             let opening = agent.session.as_ref().map(|session| &session.opening);
             let is_fresh = !matches!(opening, Some(Opening::Resume { .. }));
             let (number, after, at) = (number.0, agent.succession.beginning, event.at);
-            begun.push(Begun { number, at, after, is_fresh, role: agent.role.clone() });
+            let (role, has_run) = (agent.role.clone(), false);
+            begun.push(Begun { number, at, after, is_fresh, role, has_run });
         }
     }
 }
