@@ -33,6 +33,8 @@ pub struct Query {
     pub before: Option<String>,
     /// The maximum number of sessions; default 100, at most 1,000.
     pub limit: Option<usize>,
+    /// `haak`, `tavern`, `julian`, `s3` or `gastown`: `role` is in its words, and so are roles and states of the answer.
+    pub vocabulary: Option<String>,
 }
 
 /// A page of the graph: sessions, those that began last first.

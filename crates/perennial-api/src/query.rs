@@ -73,6 +73,8 @@ pub struct Snapshot {
 pub struct Checkpoints {
     /// How many of the newest; default 50, at most 1000.
     pub limit: Option<u64>,
+    /// `haak`, `tavern`, `julian`, `s3` or `gastown`: the answer is in its words.
+    pub vocabulary: Option<String>,
 }
 
 /// `GET /v1/agents/{target}/checkpoint`
@@ -82,6 +84,8 @@ pub struct Checkpoints {
 pub struct Checkpoint {
     /// Which one; by default the newest.
     pub number: Option<u32>,
+    /// `haak`, `tavern`, `julian`, `s3` or `gastown`: the answer is in its words.
+    pub vocabulary: Option<String>,
 }
 
 /// `GET /v1/roles`
@@ -189,6 +193,8 @@ pub struct Briefing {
 pub struct Handoffs {
     /// Of this agent only; absent: of all that are not dead, and of the 200 youngest dead.
     pub agent: Option<String>,
+    /// `haak`, `tavern`, `julian`, `s3` or `gastown`: roles are in its words.
+    pub vocabulary: Option<String>,
 }
 
 /// `GET /v1/agents/{target}/steps`
@@ -273,6 +279,8 @@ pub struct Escalations {
     pub before: Option<String>,
     /// The maximum number of results; default 20, at most 500.
     pub limit: Option<usize>,
+    /// `haak`, `tavern`, `julian`, `s3` or `gastown`: the answer is in its words.
+    pub vocabulary: Option<String>,
 }
 
 /// What a harness hands to a hook, a status line or a tool is read up to here: it may hold whole files.

@@ -26,6 +26,9 @@ pub struct Task {
     pub since: Moment,
     /// Who has it, or on whose queue it lies: an agent's name, `role:NAME`, or nothing.
     pub assignee: Option<String>,
+    /// The state of the agent that has it, or on whose queue it lies, while it is open or taken.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub assignee_state: Option<String>,
     /// The id of the agent that has it, or had it last.
     pub agent_id: Option<String>,
     /// The queue that it lies on, or lay on: an agent's name, `role:NAME`, or nothing.

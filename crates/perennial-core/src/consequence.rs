@@ -55,7 +55,7 @@ pub fn has_any(fleet: &Fleet, event: &Event) -> bool {
 fn has_any_of_agent(fleet: &Fleet, id: AgentId, event: &AgentEvent) -> bool {
     match event {
         // A bare command has no conversation that its sessions could take or leave.
-        AgentEvent::SessionWanted { .. } if fleet.tasks().current(id).is_some() => true,
+        AgentEvent::SessionRunning { .. } if fleet.tasks().current(id).is_some() => true,
         AgentEvent::SessionWanted { .. }
         | AgentEvent::SessionFound { .. }
         | AgentEvent::SessionEnded { .. } => {
@@ -139,7 +139,7 @@ pub fn of(
             follows.extend(notification(fleet, before, after, moved, event.at));
             Vec::new()
         }
-        AgentEvent::SessionWanted { number, .. } => {
+        AgentEvent::SessionRunning { number, .. } => {
             follows.extend(task::continued(fleet, after, *number));
             Vec::new()
         }
@@ -147,8 +147,8 @@ pub fn of(
         | AgentEvent::Held(_)
         | AgentEvent::HoldLifted { .. }
         | AgentEvent::SessionFound { .. }
+        | AgentEvent::SessionWanted { .. }
         | AgentEvent::SessionStarting { .. }
-        | AgentEvent::SessionRunning { .. }
         | AgentEvent::SessionEnding { .. }
         | AgentEvent::SessionProgressed { .. }
         | AgentEvent::ConversationFollowed { .. }

@@ -7,7 +7,8 @@
 //! - TK1  An agent is on at most one task: one that it has taken, or claimed and whose check runs. No ending of a session
 //!   changes that.
 //! - TK2  Verified and dropped are final, and leave memory once they are stored. What is reopened after that is a new task.
-//! - TK3  Nobody verifies their own work: a check, an ancestor of the worker, a person or the role's policy does.
+//! - TK3  Nobody verifies their own work: a check, a person, the role's policy, or an ancestor of everybody who had the task
+//!   does. Who had it: whoever was on it, or was given it by somebody else, also what it was split from or takes up again.
 //! - TK4  A command line as a check is a person's word; an agent names a check of trusted configuration.
 //! - TK5  A check that fails gives the task back to its worker, at most `rounds_max` times; then the task is blocked, and
 //!   somebody is told. A check whose end nobody saw is run anew, at most `CHECK_RUNS_MAX` times in all.
@@ -30,6 +31,7 @@ mod measure;
 mod resting;
 mod sessions;
 mod tasks;
+mod word;
 
 use std::time::Duration;
 
@@ -55,6 +57,7 @@ pub use measure::{exceeds_estimate, has_dependants, spent, waits_for};
 pub use resting::{given_next, next_of_role, told_of_rest, window_began};
 pub use sessions::{SESSIONS_KEPT, TaskSession, TaskSessions, continued};
 pub use tasks::Tasks;
+pub use word::HAD_BY_MAX;
 
 pub const STEPS_MAX: usize = 100;
 pub const STEP_BYTES_MAX: usize = 500;
@@ -105,8 +108,10 @@ pub struct Brief {
     pub check: Option<CheckSpec>,
     pub rounds_max: u32,
     pub queue: Queue,
-    /// The finished task that it takes up again.
+    /// The finished task that it takes up again …
     pub reopens: Option<TaskId>,
+    /// … and the agents that had that one.
+    pub had_by: Vec<AgentId>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -174,6 +179,8 @@ pub struct Task {
     pub queue: Queue,
     /// The agent that has it, or had it last.
     pub worker: Option<AgentId>,
+    /// The agents that had it before (TK3).
+    pub had_by: Vec<AgentId>,
     /// The tasks that it was split into.
     pub parts: Vec<TaskId>,
     /// The tasks that were added as parts of it.

@@ -1,8 +1,8 @@
 //! The words of the seeds: what each of them calls our states, roles and fields.
 //!
 //! One table, for printing and for reading. Pure data over closed sets: it says what things are called and never
-//! decides anything. `docs/vocabularies.md` is generated from it. Here: whose words there are, and roles; agents, tasks and
-//! signals have a file each.
+//! decides anything. `docs/vocabularies.md` is generated from it. Here: whose words there are, and roles; agents, tasks,
+//! signals, checkpoints and escalations have a file each.
 //!
 //! Invariants
 //! - VO1  Every state with every reason has a word in every vocabulary, and the word is on the vocabulary's list.
@@ -11,10 +11,14 @@
 //! - VO4  A word that a seed does not have is ours.
 
 mod agents;
+mod checkpoints;
+mod escalations;
 mod signals;
 mod tasks;
 
 pub use agents::{Condition, Field, Source, StateWord, conditions};
+pub use checkpoints::CheckpointSource;
+pub use escalations::EscalationSource;
 pub use signals::SignalSource;
 pub use tasks::{TaskCondition, TaskSource};
 

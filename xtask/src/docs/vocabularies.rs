@@ -5,7 +5,8 @@ use std::fmt::Write;
 use perennial_core::signal::Party;
 use perennial_core::state::State;
 use perennial_core::vocabulary::{
-    SignalSource, Source, StateWord, TaskCondition, TaskSource, Vocabulary, conditions,
+    CheckpointSource, EscalationSource, SignalSource, Source, StateWord, TaskCondition, TaskSource,
+    Vocabulary, conditions,
 };
 
 pub fn document() -> String {
@@ -13,8 +14,9 @@ pub fn document() -> String {
         "<!-- Made by `cargo xtask docs` from perennial-core; edit the code, not this file. -->\n\n\
         # Vocabularies\n\n\
         Perennial has one word for each thing. Whoever comes from one of the five seeds can use theirs:\n\
-        `--vocabulary haak|tavern|julian|s3|gastown` on `ls`, `show`, `role`, `spawn`, `task` and `signal` prints in\n\
-        that seed's words and form, and reads its words for states, roles and parties\n\
+        `--vocabulary haak|tavern|julian|s3|gastown` on `ls`, `show`, `role`, `spawn`, `task`, `loops`, `signal`,\n\
+        `checkpoint`, `checkpoints`, `escalate`, `escalations`, `graph` and `handoffs` prints in that seed's words and\n\
+        form, and reads its words for states, roles and parties\n\
         (`ls --state alive --vocabulary tavern`, `task ls --role polecat --vocabulary gastown`,\n\
         `signal ls --from runner --vocabulary s3`). With a vocabulary only its own words are read, since the\n\
         same word means different things in two of them. Nothing is recorded in them.\n\n",
@@ -25,6 +27,7 @@ pub fn document() -> String {
     text += &roles();
     text += &task_states();
     text += &signals();
+    text += OTHERS;
     text += &fields();
     text
 }
@@ -121,6 +124,16 @@ fn signals() -> String {
             --vocabulary s3` means the agent that the payload's `identity_name` names.\n\n"
 }
 
+const OTHERS: &str = "\
+## Checkpoints, escalations, sessions of the graph and handoffs\n\n\
+Phases of work (`investigation`, `planning`, `implementation`, `testing`, `completion`) are S3's; no other seed names\n\
+any, so they are the same everywhere. A checkpoint is, in S3, a hook file; in HAAK, what an agent writes down before it\n\
+is frozen. No seed has states of escalations: `open`, `seen` and `withdrawn` stay. Severities are S3's urgencies, and\n\
+`critical`, which it lacks.\n\n\
+The form of the entity graph is HAAK's in every vocabulary; states and roles in it have the vocabulary's words, those of\n\
+agents above. It knows no reasons, so it tells no state within a state. `handoffs` has the vocabulary's words for roles.\n\n\
+What is in no seed stays ours: mail, `why` and histories, snapshots, and what tools tell agents.\n\n";
+
 fn word(said: StateWord) -> String {
     match said {
         StateWord { state, detail: Some(detail) } => format!("`{state}` (`{detail}`)"),
@@ -149,6 +162,18 @@ fn fields() -> String {
             other => (*name, other.meaning().to_owned()),
         });
         text += &rows(&format!("{title}: signals"), signals);
+        let checkpoints =
+            vocabulary.checkpoint_fields().iter().map(|(name, source)| match source {
+                CheckpointSource::Fixed(word) => (*name, format!("always `{word}`")),
+                other => (*name, other.meaning().to_owned()),
+            });
+        text += &rows(&format!("{title}: checkpoints"), checkpoints);
+        let escalations =
+            vocabulary.escalation_fields().iter().map(|(name, source)| match source {
+                EscalationSource::Fixed(word) => (*name, format!("always `{word}`")),
+                other => (*name, other.meaning().to_owned()),
+            });
+        text += &rows(&format!("{title}: escalations"), escalations);
     }
     text.trim_end().to_owned() + "\n"
 }

@@ -196,10 +196,9 @@ impl<'f> Batch<'f> {
         self.spent(agent).or_else(begun)
     }
 
-    /// The session that an agent has; one that is being born has its first.
+    /// The session of an agent that runs. One that has not begun to is counted when it does.
     pub fn session_of(&self, agent: AgentId) -> Option<SessionNumber> {
-        let Some(agent) = self.fleet.agent(agent) else { return Some(SessionNumber::FIRST) };
-        agent.live_session().map(|session| session.number)
+        running_session(self.fleet.agent(agent)?)
     }
 
     /// An agent is given a task by somebody else, and told.
@@ -228,7 +227,7 @@ impl<'f> Batch<'f> {
     /// The same for an agent as it is by then.
     pub fn freed_by_window(&mut self, agent: &Agent) {
         if let Some(next) = self.next_of(agent) {
-            let session = agent.live_session().map(|session| session.number);
+            let session = running_session(agent);
             self.give_in(session, Sender::Perennial, agent.id, next);
         }
     }
@@ -291,7 +290,7 @@ impl<'f> Batch<'f> {
     /// A claim waits for somebody's word, and they are told.
     pub fn await_word(&mut self, id: TaskId, why: &str) {
         let Some(task) = self.task(id) else { return };
-        let (to, words) = (self.answers_for(task.worker), letters::awaits_word(task, why));
+        let (to, words) = (self.verifier(task), letters::awaits_word(task, why));
         let worker = task.worker;
         self.tell(to, id, &words);
         self.freed(worker);
@@ -339,4 +338,9 @@ impl<'f> Batch<'f> {
     pub fn is_of_role(agent: &Agent, task: &Task) -> bool {
         task.queue.role().is_some() && role::held(agent) == task.queue.role()
     }
+}
+
+fn running_session(agent: &Agent) -> Option<SessionNumber> {
+    let session = agent.live_session().filter(|session| session.started_at.is_some())?;
+    Some(session.number)
 }

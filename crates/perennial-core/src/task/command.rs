@@ -172,6 +172,10 @@ pub enum TaskRefusal {
     },
     /// TK3
     OwnWork,
+    /// TK3: an agent that had it is not below the caller.
+    NotAbove {
+        agent: AgentId,
+    },
 }
 
 impl TaskCommand {

@@ -255,7 +255,7 @@ fn claim(
         (Resolution::None, Sender::Person) => {
             verified(batch, id, Verifier::Operator, worker);
         }
-        (Resolution::None, Sender::Agent(own)) => match trusted_role(batch.fleet, own) {
+        (Resolution::None, Sender::Agent(own)) => match trusted(batch, own, id) {
             Some(role) => verified(batch, id, Verifier::Trust(role), worker),
             None => batch.await_word(id, ""),
         },
@@ -265,6 +265,13 @@ fn claim(
         }
     }
     Ok(())
+}
+
+/// The role of an agent whose word counts for a task: what others did of it has to be trusted, too.
+fn trusted(batch: &Batch<'_>, own: AgentId, id: TaskId) -> Option<String> {
+    let role = trusted_role(batch.fleet, own)?;
+    let is_trusted = |agent| trusted_role(batch.fleet, agent).is_some();
+    batch.is_had_by(batch.task(id)?, is_trusted).then_some(role)
 }
 
 /// The role of an agent whose word counts.
@@ -282,7 +289,7 @@ fn verified(batch: &mut Batch<'_>, id: TaskId, by: Verifier, agent: Option<Agent
     batch.over(id);
 }
 
-/// TK3: an ancestor of the worker, or a person, says whether it is done.
+/// TK3: an ancestor of everybody who had it, or a person, says that it is done; that it is not, any ancestor of its worker.
 pub(super) fn judge(
     batch: &mut Batch<'_>,
     (caller, by): (Caller, Sender),
@@ -298,6 +305,11 @@ pub(super) fn judge(
     let told = task.open_loop.as_ref().and_then(|it| it.to.agent());
     if told.is_none_or(|told| caller != Caller::Agent(told)) {
         of_worker(batch.fleet, caller, Verb::TaskVerify, task)?;
+    }
+    if let Caller::Agent(own) = caller
+        && is_done
+    {
+        batch.may_accept(own, task).map_err(|why| refused(id, why))?;
     }
     match (&task.state, by) {
         (TaskState::Claimed(Awaiting::Word), _) => {}
@@ -387,6 +399,7 @@ fn split(
             rounds_max: whole.rounds_max,
             queue: queue.clone(),
             reopens: None,
+            had_by: Vec::new(),
         };
         batch.record(*part, TaskEvent::Added { by, brief: Box::new(brief) });
     }
@@ -426,7 +439,9 @@ fn reopen(
             (check, _) => check.clone(),
         };
         let (queue, reopens) = (queue.clone(), Some(id));
-        let brief = Brief { steps, parent, check, queue, reopens, ..task.brief };
+        let mut had_by: Vec<AgentId> = task.had().collect();
+        had_by.dedup();
+        let brief = Brief { steps, parent, check, queue, reopens, had_by, ..task.brief };
         batch.record(successor, TaskEvent::Added { by, brief: Box::new(brief) });
     } else {
         let queue = queue.clone();

@@ -26,10 +26,10 @@ pub enum TaskEvent {
         agent: AgentId,
         /// What the agent had spent by then, where that is known.
         spent: Option<u64>,
-        /// The session that the agent had then.
+        /// The session of the agent that ran then.
         session: Option<SessionNumber>,
     },
-    /// Another session of the agent that is on it was asked for.
+    /// Another session of the agent that is on it runs; in records of earlier versions: was asked for.
     Continued {
         agent: AgentId,
         session: SessionNumber,

@@ -6,6 +6,7 @@ use super::{
 };
 use crate::id::{AgentId, SessionId, SessionNumber, TaskId};
 use crate::message::{Mailbox, Sender};
+use crate::text::Text;
 use crate::time::Time;
 
 /// A task that was just added.
@@ -21,6 +22,7 @@ pub fn begun(id: TaskId, by: Sender, brief: &Brief, at: Time) -> Task {
         reason: String::new(),
         queue: brief.queue.clone(),
         worker: None,
+        had_by: brief.had_by.clone(),
         parts: Vec::new(),
         added_parts: Vec::new(),
         rounds: 0,
@@ -35,6 +37,7 @@ pub fn begun(id: TaskId, by: Sender, brief: &Brief, at: Time) -> Task {
 
 /// Folds one event. A second `Added` says nothing: an id is used once.
 pub fn fold(task: &mut Task, event: &TaskEvent, at: Time) {
+    task.remember(event);
     match event {
         TaskEvent::Added { .. } => {}
         TaskEvent::Queued { by, queue } => {
@@ -49,10 +52,7 @@ pub fn fold(task: &mut Task, event: &TaskEvent, at: Time) {
             let session = SessionId { agent: *agent, number: *session };
             task.sessions.count(session, Some(*beginning), at);
         }
-        TaskEvent::Noted { by, text } => {
-            task.notes += 1;
-            task.last_note = Some(Box::new((*by, text.clone())));
-        }
+        TaskEvent::Noted { by, text } => noted(task, *by, text),
         TaskEvent::Stepped { step, text, is_done, .. } => {
             stepped(task, *step, text.as_deref(), *is_done);
         }
@@ -199,6 +199,11 @@ fn enter(task: &mut Task, state: TaskState, by: Sender, reason: &str, at: Time) 
     task.by = by;
     task.since = at;
     reason.clone_into(&mut task.reason);
+}
+
+fn noted(task: &mut Task, by: Sender, text: &Text) {
+    task.notes += 1;
+    task.last_note = Some(Box::new((by, text.clone())));
 }
 
 fn stepped(task: &mut Task, step: u32, text: Option<&str>, is_done: bool) {

@@ -1,6 +1,7 @@
 //! The sessions that a task took (G-12): how many, and why each began. Follows from the task's own events.
 //!
-//! Pure. A compaction is no session: the same one goes on.
+//! Pure. A compaction is no session: the same one goes on. A session counts from when its program runs: one that was wanted
+//! and never ran did nothing.
 
 use serde::{Deserialize, Serialize};
 
@@ -28,7 +29,7 @@ pub struct TaskSessions {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskSession {
     pub session: SessionId,
-    /// After what it began; nothing where the task was taken in it.
+    /// After what it began; nothing where the task was taken while it ran.
     pub beginning: Option<Beginning>,
     pub at: Time,
 }
@@ -36,7 +37,11 @@ pub struct TaskSession {
 impl TaskSession {
     /// The word for why it came to work on the task.
     pub fn why(&self) -> &'static str {
-        self.beginning.map_or("taken", Beginning::word)
+        match self.beginning {
+            // It was born for the task.
+            None | Some(Beginning::Birth) => "taken",
+            Some(beginning) => beginning.word(),
+        }
     }
 
     pub fn is_planned(&self) -> bool {
@@ -60,9 +65,13 @@ impl TaskSessions {
     }
 }
 
-/// What follows for the task that an agent is on when its next session is asked for.
+/// What follows for the task that an agent is on when a session of its runs that the task does not know yet.
 pub fn continued(fleet: &Fleet, agent: &Agent, session: SessionNumber) -> Option<What> {
     let task = fleet.tasks().current(agent.id)?;
+    let own = SessionId { agent: agent.id, number: session };
+    if task.sessions.last.last().is_some_and(|last| last.session == own) {
+        return None;
+    }
     let beginning = agent.succession.beginning;
     let event = TaskEvent::Continued { agent: agent.id, session, beginning };
     Some(What::Task(task.id, event))

@@ -29,6 +29,7 @@ mod succession;
 mod symptoms;
 mod task_bounds;
 mod task_rules;
+mod task_word;
 mod tasks;
 mod told;
 mod turn_over;

@@ -49,6 +49,7 @@ fn brief(to: Queue) -> Brief {
         rounds_max: ROUNDS_MAX,
         queue: to,
         reopens: None,
+        had_by: Vec::new(),
     }
 }
 
@@ -389,13 +390,13 @@ fn a_task_wakes_a_hibernating_agent_and_nothing_else_does() {
     let events = told.rest_due(BOB);
     assert_eq!(told.standing(BOB), (State::Waking, Reason::Starting));
     assert_eq!(told.agent(BOB).evidence.fact, Finding::TaskGiven(TaskId(11)));
-    let continued = |event: &Event| matches!(&event.what, What::Task(task, TaskEvent::Continued { .. }) if task.0 == 11);
-    assert!(events.iter().any(continued), "{events:?}");
+    let of_task = |event: &Event| matches!(&event.what, What::Task(task, TaskEvent::Continued { .. }) if task.0 == 11);
+    assert!(!events.iter().any(of_task), "it does not run yet: {events:?}");
+    // It goes on, and rests again by that task.
+    told.begin(BOB);
     let sessions = &told.fleet.tasks().get(TaskId(11)).expect("open").sessions;
     assert_eq!((sessions.count, sessions.unplanned), (1, 0));
     assert_eq!(sessions.last[0].why(), "wake");
-    // It goes on, and rests again by that task.
-    told.begin(BOB);
     told.reads_all(BOB);
     told.ask(done(11)).expect("verified");
     told.rests(BOB);
@@ -469,6 +470,28 @@ fn the_sessions_of_a_task_are_counted_with_why_each_began() {
     let why: Vec<&str> = sessions.last.iter().map(|session| session.why()).collect();
     assert_eq!(why, ["taken", "crash", "restart"]);
     assert_eq!((sessions.count, sessions.unplanned), (3, 1));
+}
+
+/// What was wanted and never ran did nothing.
+#[test]
+fn a_session_that_never_ran_is_no_session_of_a_task() {
+    let mut told = fleet();
+    told.born_idle(BOB, Some(ADA), Some("keeper"));
+    told.ask(add(10, to(BOB))).expect("added");
+    told.show(BOB, Sign::TurnBegan);
+    told.pass(Duration::from_secs(5));
+    let number = told.number(BOB);
+    told.report(BOB, number, Report::Exited(Exit::Code(1)));
+    let never = told.number(BOB);
+    told.report(BOB, never, Report::NotStarted("no such program".to_owned()));
+    told.all_due();
+    let count = |told: &Told| told.fleet.tasks().get(TaskId(10)).expect("open").sessions.count;
+    assert!(never.0 > number.0, "another one was wanted");
+    assert_eq!(count(&told), 1);
+    // The next one that runs is the second.
+    told.ask(Command::Restart(AgentId(BOB).to_string())).expect("restarted");
+    told.begun(BOB, "c2", Followed::Resumed);
+    assert_eq!(count(&told), 2);
 }
 
 /// RE6, and a daemon that was killed in between plans the same.

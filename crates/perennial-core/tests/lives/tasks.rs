@@ -46,6 +46,7 @@ pub fn brief(title: &str) -> Brief {
         rounds_max: ROUNDS_MAX,
         queue: Queue::Nobody,
         reopens: None,
+        had_by: Vec::new(),
     }
 }
 

@@ -114,6 +114,9 @@ impl Recording {
     }
 }
 
+/// What is left of a recording that was removed: when the session printed last, in microseconds.
+pub const PRINTED_AT: &str = "printed-at";
+
 /// When a session printed last. One look for a session that printed nothing, two for one that never
 /// rotated: the file after `rec.0` is named by its length.
 pub fn last_written(session_dir: &Path) -> Option<Time> {
@@ -124,7 +127,10 @@ pub fn last_written(session_dir: &Path) -> Option<Time> {
         // Begun with the session: where it is gone, it was rotated away.
         Ok(_) | Err(_) => {
             let recording = Recording::open(session_dir).ok()?;
-            let (last, _) = recording.files.last()?;
+            let Some((last, _)) = recording.files.last() else {
+                let left = std::fs::read_to_string(session_dir.join(PRINTED_AT)).ok()?;
+                return left.trim().parse().ok().map(Time);
+            };
             session_dir.join(file_name(*last)).metadata().ok()?
         }
     };

@@ -137,6 +137,7 @@ fn drafted(id: TaskId) -> TaskDraft {
         rounds_max: ROUNDS_MAX,
         queue: Queue::Nobody,
         reopens: None,
+        had_by: Vec::new(),
     };
     TaskDraft { id, brief, body: None, to: QueueWanted::Nobody, finished: Vec::new() }
 }

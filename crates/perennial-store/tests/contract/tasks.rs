@@ -38,6 +38,7 @@ pub fn brief(project: &str, queue: Queue) -> Brief {
         rounds_max: 3,
         queue,
         reopens: Some(TaskId(5)),
+        had_by: Vec::new(),
     }
 }
 
@@ -78,9 +79,12 @@ fn added() -> Vec<(&'static str, What)> {
         reference: None,
         check: Some(own),
         reopens: None,
+        had_by: Vec::new(),
         ..brief("/p", Queue::Role(name("keeper")))
     };
+    let again = Brief { had_by: vec![ADA, BOB], ..plain.clone() };
     vec![
+        ("task-added-again", added(Sender::Agent(ADA), again)),
         ("task-added", added(Sender::Agent(ADA), brief("/p", Queue::Agent(BOB)))),
         ("task-added-plain", added(Sender::Person, plain)),
     ]

@@ -23,8 +23,8 @@ impl Words {
 
     /// An agent, or a role in our word: `role:polecat` is `role:worker`.
     pub fn our_queue(&self, whose: String) -> String {
-        match whose.strip_prefix("role:") {
-            Some(role) => format!("role:{}", self.our_role(role.to_owned())),
+        match self.vocabulary() {
+            Some(vocabulary) => vocabulary.our_mailbox(&whose),
             None => whose,
         }
     }

@@ -71,6 +71,30 @@ fn bury(sealed: &Sealed, name: &str) {
     sealed.until("it is over", || sealed.show(name).session.is_some_and(|it| it.exit.is_some()));
 }
 
+/// When it printed last is known without what it printed.
+#[test]
+fn a_cleaned_agent_was_active_when_it_was() {
+    let sealed = Sealed::up();
+    let pipe = sealed.dir.join("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("it runs");
+    assert!(made.success());
+    let bob = sealed.spawn("bob", "cat pipe; sleep 1000000");
+    // Opened only when the session reads it.
+    std::fs::write(&pipe, "late\n").expect("written");
+    sealed.until("it printed", || {
+        std::fs::read(recording(&sealed, &bob)).is_ok_and(|it| !it.is_empty())
+    });
+    bury(&sealed, "bob");
+    let before = sealed.show("bob").last_activity.expect("it printed");
+    assert!(Some(&before) != sealed.show("bob").session.and_then(|it| it.started_at).as_ref());
+    sealed.ok(["clean", "bob", "--yes"]);
+    assert!(!recording(&sealed, &bob).exists());
+    assert_eq!(sealed.show("bob").last_activity, Some(before.clone()));
+    // Removed twice it is known all the same.
+    sealed.ok(["clean", "bob", "--yes"]);
+    assert_eq!(sealed.show("bob").last_activity, Some(before));
+}
+
 #[test]
 fn what_takes_up_room_goes_and_the_record_stays() {
     let sealed = stage();

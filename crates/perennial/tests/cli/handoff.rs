@@ -14,6 +14,7 @@ use crate::conformance::harness::Harness;
 use crate::conformance::stage::{NAME, Stage};
 use crate::sealed::Sealed;
 use crate::unfinished_work::{Tree, tree, unfinished_work};
+use crate::vocabulary::is_told;
 
 /// A whole handoff, however the session behaves (S-15).
 const WHOLE_CYCLE: Duration = Duration::from_secs(90);
@@ -166,6 +167,7 @@ impl Stage {
         self.until("it hands off", || self.show().state == "handing-off");
         assert_eq!(self.show().session.map(|session| session.number), Some(1));
         if behaviour == Behaviour::Slow {
+            is_told(&self.sealed, NAME, "handing-off", Some("working"));
             self.model.release(HELD);
         }
     }

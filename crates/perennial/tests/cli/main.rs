@@ -130,6 +130,7 @@ mod unsend;
 mod up;
 mod visibility;
 mod vocabulary;
+mod vocabulary_of_record;
 mod vocabulary_of_work;
 mod wake;
 mod watch;

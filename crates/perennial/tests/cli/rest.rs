@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use understudy::{Repeat, Turn};
 
 use crate::claude::{Stage, turns};
+use crate::vocabulary::is_told;
 
 const ROLES: &str = "[role.keeper]\nspan = \"persistent\"\n\n[role.worker]\nspan = \"mortal\"\n";
 
@@ -44,6 +45,7 @@ fn claude_hibernates_when_its_task_is_verified_and_the_next_task_wakes_it() {
     stage.spawn("bob", &options, &done());
     stage.sealed.until("it is verified", || shown(&stage, &made.id).state == "verified");
     stage.sealed.until("it rests", || is(&stage.sealed.show("bob"), "hibernating", "task-done"));
+    is_told(&stage.sealed, "bob", "hibernating", None);
     let why = stage.sealed.ok(["why", "bob"]);
     assert!(why.contains("until a task lies on its queue"), "{why}");
     assert!(stage.sealed.ok(["mail", "read"]).contains("it hibernates"));
@@ -58,6 +60,7 @@ fn claude_hibernates_when_its_task_is_verified_and_the_next_task_wakes_it() {
         stage.main_requests().iter().any(|request| request.contains("paint the gate"))
     });
     stage.sealed.until("it waits", || stage.sealed.show("bob").state == "waiting");
+    is_told(&stage.sealed, "bob", "waiting", Some("waiting"));
     let bob = stage.sealed.show("bob");
     assert_eq!(bob.session.map(|session| session.number), Some(2));
     assert_eq!(stage.conversation("bob"), conversation);
@@ -83,6 +86,7 @@ fn a_mortal_claude_is_dead_completed_and_its_parent_is_told() {
         [&free[..], &["--role", "worker", "--parent", "ada", "--task", &made.id]].concat();
     stage.spawn("bob", &options, &done());
     stage.sealed.until("it is dead", || is(&stage.sealed.show("bob"), "dead", "completed"));
+    is_told(&stage.sealed, "bob", "dead", Some("expired"));
     let told = stage.sealed.ok(["mail", "ls", "ada"]);
     assert!(told.contains("completed: bob"), "{told}");
     let shown = shown(&stage, &made.id);

@@ -10,6 +10,7 @@ use perennial_core::time::Time;
 
 use crate::record;
 use crate::sealed::Sealed;
+use crate::vocabulary::is_told;
 
 // covers: J-01
 #[test]
@@ -52,7 +53,7 @@ fn states_are_explicit_from_hatching_to_expired() {
         ("cemetery", "never-named")
     );
     assert_eq!(sealed.ls().len(), 1, "hidden unless asked for");
-    assert_eq!(sealed.show(&expired[0].id).state, "expired");
+    is_told(&sealed, &expired[0].id, "expired", Some("failed"));
     // The store has it when it has left memory.
     sealed.ok(["down"]);
     sealed.start_daemon();

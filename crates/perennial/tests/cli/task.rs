@@ -316,6 +316,136 @@ fn a_check_list_is_imported_and_exported_as_it_was() {
     sealed.refused(2, &["task", "import", "none"]);
 }
 
+/// Tasks, as the tree that they are: each with its steps and parts, whatever their ids are.
+fn tree(sealed: &Sealed, dir: &str) -> Vec<String> {
+    let all: Vec<Task> = sealed.json(&["task", "export", "--all", "--dir", dir]);
+    let path = |task: &Task| {
+        let above = |task: &&Task| all.iter().find(|one| Some(&one.id) == task.parent.as_ref());
+        let names = std::iter::successors(Some(task), above).map(|task| task.title.as_str());
+        let steps = task.steps.iter().map(|step| format!("{} {}", step.text, step.done));
+        let (names, steps): (Vec<&str>, Vec<String>) = (names.collect(), steps.collect());
+        format!("{} {} {steps:?}", names.join(" < "), task.state)
+    };
+    let mut paths: Vec<String> = all.iter().map(path).collect();
+    paths.sort();
+    paths
+}
+
+/// However deep a task lies, and whatever is beside it.
+#[test]
+fn a_tree_of_tasks_is_the_same_tree_when_it_was_exported_and_imported() {
+    const DEPTH: usize = 120;
+    let sealed = Sealed::up();
+    let mut list = String::new();
+    for at in 0..DEPTH {
+        let indent = "  ".repeat(at);
+        list += &format!("{indent}- [ ] level {at} <!-- tsk_{at} -->\n{indent}  - [x] did {at}\n");
+        // A part without steps and parts of its own.
+        list += &format!("{indent}  - [ ] beside {at} <!-- tsk_b{at} -->\n");
+    }
+    list += "- [x] done\n- [ ] plain\n";
+    std::fs::write(sealed.dir.join("TODO"), list).expect("written");
+    sealed.ok(["task", "import", "TODO"]);
+    let here = sealed.dir.to_str().expect("a path").to_owned();
+    let before = tree(&sealed, &here);
+    assert_eq!(before.len(), 2 * DEPTH + 2);
+    // What was added as a part one by one is no different.
+    let deepest: Vec<Task> = sealed.json(&["task", "export"]);
+    let deepest = deepest.iter().find(|one| one.title == format!("level {}", DEPTH - 1));
+    add(&sealed, "below all", &["--parent", &deepest.expect("listed").id]);
+    let before = [before, vec![]].concat().len() + 1;
+    let exported = sealed.ok(["task", "export", "--all"]);
+    let other = sealed.dir.join("other");
+    std::fs::create_dir(&other).expect("made");
+    std::fs::write(sealed.dir.join("again"), &exported).expect("written");
+    let other = other.to_str().expect("a path");
+    sealed.ok(["task", "import", "again", "--dir", other]);
+    assert_eq!(tree(&sealed, other).len(), before);
+    assert_eq!(tree(&sealed, other), tree(&sealed, &here));
+}
+
+/// TK3: an agent hands its task to its child, and does not verify it.
+// covers: T-13
+#[test]
+fn what_an_agent_had_a_part_in_somebody_above_it_verifies() {
+    let sealed = Sealed::up();
+    worker(&sealed, "ada", &[]);
+    worker(&sealed, "bob", &["--parent", "ada"]);
+    worker(&sealed, "cat", &["--parent", "bob"]);
+    let had = add(&sealed, "begun by bob", &["--to", "bob"]).id;
+    assert_eq!(show(&sealed, &had).state, "taken");
+    works(&sealed, "bob", &format!("task assign {had} cat"));
+    works(&sealed, "cat", &format!("task done {had} -m fine"));
+    let refused = as_agent(&sealed, "bob", &format!("task verify {had}"));
+    assert!(refused.contains("code 3") && refused.contains("is your own work"), "{refused}");
+    assert!(refused.contains("an agent above you or the operator verifies it"), "{refused}");
+    assert!(!subjects(&sealed, "bob").iter().any(|it| it.contains("to verify")));
+    assert!(subjects(&sealed, "ada").contains(&"to verify: begun by bob".to_owned()));
+    // It may say that it is not done.
+    works(&sealed, "bob", &format!("task verify {had} --reject -m 'no test'"));
+    works(&sealed, "cat", &format!("task done {had} -m 'with a test'"));
+    works(&sealed, "ada", &format!("task verify {had}"));
+    assert_eq!(show(&sealed, &had).verified_by.as_deref(), Some("parent"));
+    // What it asked its child for is its own to verify.
+    let said = works(&sealed, "bob", "--json task add 'a piece' --to cat");
+    let asked: Vec<Task> = serde_json::from_str(said.lines().next().expect("JSON")).expect("tasks");
+    let asked = &asked[0].id;
+    works(&sealed, "cat", &format!("task done {asked} -m fine"));
+    assert!(subjects(&sealed, "bob").contains(&"to verify: a piece".to_owned()));
+    works(&sealed, "bob", &format!("task verify {asked}"));
+    // A daemon that folds it all anew knows the same.
+    let again = add(&sealed, "again", &["--to", "bob"]).id;
+    works(&sealed, "bob", &format!("task assign {again} cat"));
+    works(&sealed, "cat", &format!("task done {again}"));
+    sealed.kill_daemon();
+    sealed.start_daemon();
+    let refused = as_agent(&sealed, "bob", &format!("task verify {again}"));
+    assert!(refused.contains("is your own work"), "{refused}");
+}
+
+#[test]
+fn who_verifies_is_told_that_the_check_did_not_pass() {
+    let sealed = Sealed::up();
+    worker(&sealed, "bob", &[]);
+    let failing = add(&sealed, "red", &["--to", "bob", "--check-command", "false"]).id;
+    works(&sealed, "bob", &format!("task done {failing}"));
+    sealed.until("it came back", || show(&sealed, &failing).rounds == 1);
+    let said = sealed.ok(["task", "verify", &failing]);
+    assert!(said.contains("note: its check did not pass when it ran last: exit 1\n"), "{said}");
+    // One that still runs, or never ran.
+    let running = add(&sealed, "slow", &["--to", "bob", "--check-command", "sleep 1000000"]).id;
+    works(&sealed, "bob", &format!("task done {running}"));
+    let said = sealed.ok(["task", "verify", &running]);
+    assert!(said.contains("note: its check has not ended once: accepted without it\n"), "{said}");
+    let never = add(&sealed, "never", &["--to", "bob", "--check-command", "true"]).id;
+    let said = sealed.ok(["task", "verify", &never]);
+    assert!(said.contains("accepted without it"), "{said}");
+    let plain = add(&sealed, "plain", &["--to", "bob"]).id;
+    assert!(!sealed.ok(["task", "verify", &plain]).contains("note:"));
+}
+
+#[test]
+fn who_gives_a_task_to_a_sleeping_agent_is_told_that_nobody_works_on_it() {
+    let sealed = Sealed::up();
+    sealed.ok(["spawn", "bob", "--", "sleep", "1000000"]);
+    let id = add(&sealed, "one", &[]).id;
+    let said = sealed.ok(["task", "assign", &id, "bob"]);
+    assert!(!said.contains("note:"), "{said}");
+    sealed.ok(["task", "assign", &id, "nobody"]);
+    sealed.ok(["stop", "bob"]);
+    let note =
+        "note: bob is sleeping; nobody works on the task until it is woken: perennial wake bob\n";
+    let said = sealed.ok(["task", "assign", &id, "bob"]);
+    assert!(said.ends_with(note), "{said}");
+    let said = sealed.ok(["task", "add", "two", "--to", "bob"]);
+    assert!(said.ends_with(note), "{said}");
+    let card = sealed.ok(["task", "show", &id]);
+    assert!(card.contains("bob (sleeping)"), "{card}");
+    assert_eq!(show(&sealed, &id).assignee_state.as_deref(), Some("sleeping"));
+    sealed.ok(["wake", "bob"]);
+    assert!(!sealed.ok(["task", "show", &id]).contains("sleeping"));
+}
+
 /// Fifty writers at once on one task's record: no update is lost.
 #[test]
 fn fifty_writers_at_once_lose_nothing() {

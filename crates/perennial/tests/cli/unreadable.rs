@@ -5,6 +5,7 @@ use perennial_api::answer::{Message, Why};
 
 use crate::processes;
 use crate::sealed::{Sealed, pid};
+use crate::vocabulary::is_told;
 
 /// Changes the newest record of a kind of an agent in the file, while no daemon has it.
 fn spoil(sealed: &Sealed, id: &str, kind: &str, change: &str) {
@@ -49,6 +50,7 @@ fn an_unreadable_record_makes_its_agent_unknown_until_the_operator_wakes_it() {
             "{change}: {agent:?}"
         );
         assert!(agent.needs_you, "{change}");
+        is_told(&sealed, "bad", "unknown", Some("waiting"));
         let why: Why = sealed.json(&["why", "bad"]);
         assert!(why.story.iter().any(|chapter| chapter.kind == "unreadable"), "{change}: {why:#?}");
         assert!(sealed.ok(["why", "bad"]).contains("can't be read"), "{change}");

@@ -193,6 +193,7 @@ fn draft(number: u128, project: String) -> TaskDraft {
         rounds_max: ROUNDS_MAX,
         queue: Queue::Nobody,
         reopens: None,
+        had_by: Vec::new(),
     };
     let (to, finished) = (QueueWanted::Nobody, Vec::new());
     TaskDraft { id: task_id(number), brief, body: Some(body), to, finished }

@@ -14,6 +14,7 @@ use perennial_core::time::Time;
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, openat, statat, unlinkat};
 
 use super::super::directory::HolderDirectory;
+use super::PRINTED_AT;
 
 /// The agents that have a directory here; a link is none.
 pub fn agents(holders: &Path) -> io::Result<Vec<AgentId>> {
@@ -47,13 +48,26 @@ pub fn remove(holders: &Path, agent: AgentId, number: SessionNumber) -> io::Resu
     let Some(directory) = of_agent(holders, agent)? else { return Ok(()) };
     let Some(session) = of_session(&directory, number)? else { return Ok(()) };
     let mut outcome = Ok(());
-    for (name, _) in files(&session)? {
+    let files = files(&session)?;
+    if let Some(printed_at) = files.iter().map(|(_, seen)| written_at(seen)).max() {
+        // Without it the time of the last output would be gone, too; that is no reason to keep the rest.
+        let _ = leave(&session, printed_at);
+    }
+    for (name, _) in files {
         match unlinkat(&session, name.as_str(), AtFlags::empty()) {
             Ok(()) | Err(rustix::io::Errno::NOENT) => {}
             Err(error) => outcome = outcome.and(Err(error.into())),
         }
     }
     outcome
+}
+
+/// What is left of a recording. A file, or link, that is there already stays.
+fn leave(session: &OwnedFd, printed_at: Time) -> io::Result<()> {
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let file = openat(session, PRINTED_AT, flags, Mode::RUSR | Mode::WUSR)?;
+    rustix::io::write(file, printed_at.0.to_string().as_bytes())?;
+    Ok(())
 }
 
 fn of_agent(holders: &Path, agent: AgentId) -> io::Result<Option<OwnedFd>> {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use perennial_core::task::{Brief, CheckSpec, Estimate, Step};
 use serde::{Deserialize, Serialize};
 
-use super::super::part::{self, StoredText};
+use super::super::part::{self, StoredText, agent};
 use super::{StoredQueue, millis, task};
 use crate::record::Damage;
 
@@ -24,6 +24,8 @@ pub(in crate::stored) struct StoredBrief {
     rounds_max: u32,
     queue: StoredQueue,
     reopens: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    had_by: Vec<String>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -71,6 +73,7 @@ impl From<&Brief> for StoredBrief {
             rounds_max: brief.rounds_max,
             queue: (&brief.queue).into(),
             reopens: brief.reopens.map(|id| id.to_string()),
+            had_by: brief.had_by.iter().map(ToString::to_string).collect(),
         }
     }
 }
@@ -104,6 +107,7 @@ impl TryFrom<StoredBrief> for Brief {
             rounds_max: stored.rounds_max,
             queue: stored.queue.try_into()?,
             reopens: stored.reopens.as_deref().map(task).transpose()?,
+            had_by: stored.had_by.iter().map(|id| agent(id)).collect::<Result<_, _>>()?,
         })
     }
 }

@@ -9,7 +9,9 @@ use crate::cli::own_session;
 use crate::cli::phase;
 use crate::cli::progress;
 use crate::cli::render::checkpoint;
+use crate::cli::render::document::{Document, document, of_checkpoints};
 use crate::cli::several;
+use crate::cli::vocabulary::Words;
 
 /// Record where an agent's work stands, with a snapshot of its files
 #[derive(Debug, clap::Args)]
@@ -48,6 +50,8 @@ pub struct Args {
     /// In an agent's session: how to go on
     #[arg(long, value_name = "TEXT")]
     instructions: Option<String>,
+    #[command(flatten)]
+    words: Words,
 }
 
 pub fn run(args: Args, context: &Context) -> VerbResult {
@@ -68,6 +72,16 @@ pub fn run(args: Args, context: &Context) -> VerbResult {
     let path = client::path(&["agents", &target, "checkpoints"], &[]);
     let client = several::patient(context);
     let answer = progress::told("taking a checkpoint", || client.post(&path, &body))?;
+    if let Some(vocabulary) = args.words.vocabulary() {
+        // What was taken is the same in whatever words it is shown.
+        let number = answer.read::<CheckpointCard>()?.checkpoint.number.to_string();
+        let query = [("number", Some(number.as_str())), ("vocabulary", args.words.word())];
+        let path = client::path(&["agents", &target, "checkpoint"], &query);
+        context.show(&context.client.get(&path)?, |card: &Document| {
+            context.draw(|canvas| document(card, &of_checkpoints(vocabulary), canvas))
+        })?;
+        return Ok(ExitCode::Done);
+    }
     context.show(&answer, |card: &CheckpointCard| checkpoint::taken(card, &target))?;
     Ok(ExitCode::Done)
 }

@@ -9,6 +9,7 @@ use perennial_api::{ExitCode, client};
 use crate::cli::context::Context;
 use crate::cli::failure::VerbResult;
 use crate::cli::render::escalation;
+use crate::cli::vocabulary::Words;
 use crate::cli::{problems, text_source};
 
 /// Have a matter looked at: it is raised one step higher while nobody has seen it
@@ -17,6 +18,7 @@ use crate::cli::{problems, text_source};
 Examples: perennial escalate --to parent -s 'new API' -m 'v2 has no list call'
           perennial escalate --to role:architect -s 'two designs' --file NOTES
           perennial escalate --to operator --severity critical -s 'disk full'
+          perennial escalate --to role:deacon -s 'a stuck rig' --vocabulary gastown
 
 It is told as mail. Unseen, it goes to the role that oversees that role, then to the parent of the agent that \
 escalates and those above, at last to the operator: after 4 minutes with severity critical, 15 minutes \
@@ -38,6 +40,8 @@ pub struct Args {
     /// Read the text from a file
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
+    #[command(flatten)]
+    words: Words,
 }
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
@@ -65,10 +69,11 @@ pub fn run(args: Args, context: &Context) -> VerbResult {
         SeverityWord::High => Severity::High,
         SeverityWord::Critical => Severity::Critical,
     };
-    let body = Escalate { to: args.to, severity, subject: args.subject, text };
+    let to = args.words.our_queue(args.to);
+    let body = Escalate { to, severity, subject: args.subject, text };
     let answer = context.client.post(&client::path(&["escalations"], &[]), &body)?;
     context.show(&answer, |one: &Escalation| {
-        context.draw(|canvas| escalation::escalated(one, canvas))
+        context.draw(|canvas| escalation::escalated(one, args.words.vocabulary(), canvas))
     })?;
     Ok(ExitCode::Done)
 }

@@ -6,7 +6,9 @@ use perennial_api::{ExitCode, client};
 use crate::cli::context::Context;
 use crate::cli::failure::VerbResult;
 use crate::cli::number::within;
+use crate::cli::render::document::{Document, documents, of_escalations};
 use crate::cli::render::escalation;
+use crate::cli::vocabulary::Words;
 
 /// So many are shown.
 const COUNT: u64 = 20;
@@ -18,6 +20,7 @@ const MOST: u64 = 500;
 Examples: perennial escalations
           perennial escalations --open
           perennial escalations --json
+          perennial escalations --vocabulary gastown
 
 TOLD lists who was told, one step above the other; the text is in the mail.")]
 pub struct Args {
@@ -31,6 +34,8 @@ pub struct Args {
     #[arg(short = 'n', long = "limit", value_name = "COUNT", default_value_t = COUNT)]
     #[arg(allow_negative_numbers = true, value_parser = within::<1, MOST>)]
     count: u64,
+    #[command(flatten)]
+    words: Words,
 }
 
 pub fn run(args: &Args, context: &Context) -> VerbResult {
@@ -40,9 +45,22 @@ pub fn run(args: &Args, context: &Context) -> VerbResult {
         ("open", args.open.then_some("true")),
         ("before", args.before.as_deref()),
         ("limit", Some(count.as_str())),
+        ("vocabulary", args.words.word()),
     ];
     let answer = context.client.get(&client::path(&["escalations"], &query))?;
     let shown = usize::try_from(args.count).unwrap_or(usize::MAX);
+    if let Some(vocabulary) = args.words.vocabulary() {
+        context.show(&answer, |all: &Vec<Document>| {
+            let listed = &all[..all.len().min(shown)];
+            match listed.is_empty() {
+                true => escalation::NONE.to_owned(),
+                false => {
+                    context.draw(|canvas| documents(listed, &of_escalations(vocabulary), canvas))
+                }
+            }
+        })?;
+        return Ok(ExitCode::Done);
+    }
     context.show(&answer, |all: &Vec<Escalation>| {
         context.draw(|canvas| escalation::list(all, shown, &options(args), canvas))
     })?;

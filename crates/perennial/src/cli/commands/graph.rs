@@ -12,6 +12,7 @@ use crate::cli::problems;
 use crate::cli::render::graph::{self, Exported};
 use crate::cli::render::text::plain;
 use crate::cli::since::since;
+use crate::cli::vocabulary::Words;
 use crate::cli::{progress, several};
 
 /// Ask the entity graph: who did what in which session
@@ -43,11 +44,14 @@ enum Verb {
 Examples: perennial graph show
           perennial graph show bob
           perennial graph show role:architect
-          perennial graph show agent:opus")]
+          perennial graph show agent:opus
+          perennial graph show role:polecat --vocabulary gastown")]
 pub struct ShowArgs {
     /// An entity, or an agent's name or id [default: list the entities]
     #[arg(value_name = "WHAT")]
     what: Option<String>,
+    #[command(flatten)]
+    words: Words,
 }
 
 /// List sessions with what belongs to them, the newest first
@@ -55,7 +59,8 @@ pub struct ShowArgs {
 #[command(after_help = "\
 Examples: perennial graph query --role architect
           perennial graph query --agent bob --since 2026-11-01
-          perennial graph query --actor opus --json")]
+          perennial graph query --actor opus --json
+          perennial graph query --role polecat --vocabulary gastown")]
 pub struct QueryArgs {
     #[command(flatten)]
     filter: Filter,
@@ -101,18 +106,21 @@ pub struct Filter {
     /// One session, by its id.
     #[arg(skip)]
     session: Option<String>,
+    #[command(flatten)]
+    words: Words,
 }
 
 pub fn run(args: Args, context: &Context) -> VerbResult {
     match args.verb {
-        Verb::Show(ShowArgs { what: None }) => {
-            let exported = Exported::of(&all(&Filter::default(), u64::MAX, context)?);
+        Verb::Show(ShowArgs { what: None, words }) => {
+            let everything = Filter { words, ..Filter::default() };
+            let exported = Exported::of(&all(&everything, u64::MAX, context)?);
             print(context, &json!(exported.entities), || {
                 context.draw(|canvas| graph::entities(&exported, canvas))
             })
         }
-        Verb::Show(ShowArgs { what: Some(what) }) => {
-            let found = all(&named(&what), u64::MAX, context)?;
+        Verb::Show(ShowArgs { what: Some(what), words }) => {
+            let found = all(&Filter { words, ..named(&what) }, u64::MAX, context)?;
             if found.is_empty() {
                 return Err(problems::no_such_entity(&plain(&what)).into());
             }
@@ -193,6 +201,7 @@ fn all(filter: &Filter, limit: u64, context: &Context) -> Result<Vec<GraphSessio
                 ("until", until.as_deref()),
                 ("before", before.as_deref()),
                 ("limit", Some(&wanted)),
+                ("vocabulary", filter.words.word()),
             ],
         );
         let answer = progress::told("reading the graph", || client.get(&path))?;

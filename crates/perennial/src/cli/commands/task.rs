@@ -322,11 +322,15 @@ pub fn run(args: Args, context: &Context) -> VerbResult {
     };
     let answer = context.client.post(&client::path(&["tasks"], &[]), &request)?;
     let claims = matches!(request.action, TaskAction::Done | TaskAction::Verify);
+    let gives = matches!(request.action, TaskAction::Assign | TaskAction::Add);
     context.show(&answer, |tasks: &Vec<Task>| {
         let told = tasks.iter().map(task::changed);
         let claimed = || tasks.iter().filter(|_| claims);
         let open = claimed().filter_map(task::open_steps);
-        told.chain(open).chain(claimed().filter_map(task::open_parts)).collect()
+        let unchecked = claimed().filter_map(task::check_not_passed);
+        let asleep = tasks.iter().filter(|_| gives).filter_map(task::asleep);
+        let parts = claimed().filter_map(task::open_parts);
+        told.chain(open).chain(parts).chain(unchecked).chain(asleep).collect()
     })?;
     Ok(ExitCode::Done)
 }

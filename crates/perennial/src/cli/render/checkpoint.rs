@@ -7,6 +7,7 @@ use super::roster::Canvas;
 use super::table::{Cell, Clip, Column, table};
 use super::text::{plain, quoted_lines, wrapped};
 
+pub const NONE: &str = "no checkpoints yet\n";
 /// So many files are listed; the others are counted.
 const LISTED: usize = 20;
 
@@ -14,7 +15,7 @@ const LISTED: usize = 20;
 pub fn list(found: &[Checkpoint], most: usize, canvas: &Canvas<'_>) -> String {
     let all = &found[..found.len().min(most)];
     if all.is_empty() {
-        return "no checkpoints yet\n".to_owned();
+        return NONE.to_owned();
     }
     let column = |title, importance, clip, cell: &dyn Fn(&Checkpoint) -> Cell| Column {
         title,

@@ -1,6 +1,8 @@
-//! Agents, tasks and signals in the form of a seed, as `--vocabulary` prints them: a table of documents, or one document.
+//! Agents, tasks, signals, checkpoints and escalations in the form of a seed, as `--vocabulary` prints them: a table of documents, or one document.
 
-use perennial_core::vocabulary::{SignalSource, Source, TaskSource, Vocabulary};
+use perennial_core::vocabulary::{
+    CheckpointSource, EscalationSource, SignalSource, Source, TaskSource, Vocabulary,
+};
 use serde_json::{Map, Value};
 
 use super::roster::Canvas;
@@ -40,6 +42,22 @@ pub fn of_signals(vocabulary: Vocabulary) -> Vec<FieldShape> {
         FieldShape { name, importance, clip }
     };
     vocabulary.signal_fields().iter().map(shape).collect()
+}
+
+pub fn of_checkpoints(vocabulary: Vocabulary) -> Vec<FieldShape> {
+    let shape = |(name, source): &(&'static str, CheckpointSource)| {
+        let (importance, clip) = of_checkpoint(*source);
+        FieldShape { name, importance, clip }
+    };
+    vocabulary.checkpoint_fields().iter().map(shape).collect()
+}
+
+pub fn of_escalations(vocabulary: Vocabulary) -> Vec<FieldShape> {
+    let shape = |(name, source): &(&'static str, EscalationSource)| {
+        let (importance, clip) = of_escalation(*source);
+        FieldShape { name, importance, clip }
+    };
+    vocabulary.escalation_fields().iter().map(shape).collect()
 }
 
 /// Tasks in the form of a seed.
@@ -167,5 +185,45 @@ fn of_signal(source: SignalSource) -> (u8, Clip) {
         SignalSource::Payload => (6, Clip::End),
         SignalSource::At => (5, Clip::End),
         SignalSource::Fixed(_) => (1, Clip::Never),
+    }
+}
+
+fn of_checkpoint(source: CheckpointSource) -> (u8, Clip) {
+    match source {
+        CheckpointSource::Number => (11, Clip::Never),
+        CheckpointSource::At => (10, Clip::Never),
+        CheckpointSource::Phase => (9, Clip::Never),
+        CheckpointSource::Summary => (8, Clip::End),
+        CheckpointSource::Agent | CheckpointSource::Session => (7, Clip::Middle),
+        CheckpointSource::Why | CheckpointSource::Tests | CheckpointSource::Standing => {
+            (6, Clip::End)
+        }
+        CheckpointSource::Task | CheckpointSource::Situation | CheckpointSource::Resumption => {
+            (5, Clip::End)
+        }
+        CheckpointSource::Role
+        | CheckpointSource::Files
+        | CheckpointSource::Decisions
+        | CheckpointSource::Knowledge
+        | CheckpointSource::Questions
+        | CheckpointSource::Instructions
+        | CheckpointSource::TaskReference => (4, Clip::End),
+        CheckpointSource::Snapshot | CheckpointSource::OpenStep => (3, Clip::Never),
+        CheckpointSource::Phases => (2, Clip::End),
+        CheckpointSource::Fixed(_) => (1, Clip::Never),
+    }
+}
+
+fn of_escalation(source: EscalationSource) -> (u8, Clip) {
+    match source {
+        EscalationSource::Id | EscalationSource::Mail => (11, Clip::Never),
+        EscalationSource::Subject => (10, Clip::End),
+        EscalationSource::State => (9, Clip::Never),
+        EscalationSource::Severity => (8, Clip::Never),
+        EscalationSource::From => (7, Clip::End),
+        EscalationSource::Told => (6, Clip::End),
+        EscalationSource::Cause | EscalationSource::Head => (4, Clip::End),
+        EscalationSource::At | EscalationSource::RaisedAt => (3, Clip::End),
+        EscalationSource::Fixed(_) => (1, Clip::Never),
     }
 }

@@ -1,17 +1,20 @@
 //! Escalations for reading in a terminal. Subjects are others' words: they are escaped and quoted.
 
 use perennial_api::escalation::Escalation;
+use perennial_core::vocabulary::Vocabulary;
 
 use super::paint::Ink;
 use super::roster::Canvas;
 use super::table::{Cell, Clip, Column, ids, table};
 use super::text::{plain, quotation};
 
+pub const NONE: &str = "no escalations\n";
+
 /// The table of `escalations`, with at most this many rows. `options` ask for the next page.
 pub fn list(found: &[Escalation], most: usize, options: &str, canvas: &Canvas<'_>) -> String {
     let all = &found[..found.len().min(most)];
     let Some(last) = all.last() else {
-        return "no escalations\n".to_owned();
+        return NONE.to_owned();
     };
     let column = |title, importance, narrowest, clip, cell: &dyn Fn(&Escalation) -> Cell| Column {
         title,
@@ -38,8 +41,12 @@ pub fn list(found: &[Escalation], most: usize, options: &str, canvas: &Canvas<'_
 }
 
 /// What `escalate` answers.
-pub fn escalated(one: &Escalation, canvas: &Canvas<'_>) -> String {
-    let to = one.steps.last().map(|step| plain(step)).unwrap_or_default();
+pub fn escalated(one: &Escalation, vocabulary: Option<Vocabulary>, canvas: &Canvas<'_>) -> String {
+    let to = one.steps.last().map(|step| match vocabulary {
+        Some(vocabulary) => plain(&vocabulary.mailbox(step)),
+        None => plain(step),
+    });
+    let to = to.unwrap_or_default();
     let next = match &one.raised_at {
         Some(at) => format!("; raised at {} unless it is seen", canvas.clock.time(at)),
         None => String::new(),

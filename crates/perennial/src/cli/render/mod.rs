@@ -15,6 +15,8 @@ pub mod graph;
 pub mod handoffs;
 pub mod lines;
 pub mod mail;
+#[cfg(test)]
+mod narrow;
 pub mod paint;
 pub mod recording;
 pub mod role;

@@ -173,6 +173,36 @@ pub fn open_parts(task: &Task) -> Option<String> {
     (is_said && !open.is_empty()).then_some(note)
 }
 
+/// The state of an agent that a task does not wake.
+fn nobody_works(task: &Task) -> Option<&str> {
+    task.assignee_state.as_deref().filter(|state| matches!(*state, "sleeping" | "frozen"))
+}
+
+/// That nobody works on a task until its agent is woken.
+pub fn asleep(task: &Task) -> Option<String> {
+    let (state, whose) = (nobody_works(task)?, plain(task.assignee.as_deref()?));
+    let woken = match state {
+        "frozen" => "it is thawed, which needs your approval".to_owned(),
+        _ => format!("it is woken: perennial wake {whose}"),
+    };
+    Some(format!("note: {whose} is {state}; nobody works on the task until {woken}\n"))
+}
+
+/// That a task's own check did not pass, where somebody's word verified it.
+pub fn check_not_passed(task: &Task) -> Option<String> {
+    let by_word = matches!(task.verified_by.as_deref(), Some("operator" | "parent"));
+    let check = plain(task.check.as_deref().filter(|_| by_word)?);
+    let named =
+        if check == "command" { "its check".to_owned() } else { format!("its check {check}") };
+    match &task.last_check {
+        None => Some(format!("note: {named} has not ended once: accepted without it\n")),
+        Some(last) if !last.passed => {
+            Some(format!("note: {named} did not pass when it ran last: {}\n", plain(&last.end)))
+        }
+        Some(_) => None,
+    }
+}
+
 /// One task with everything that is known of it.
 pub fn card(task: &Task, canvas: &Canvas<'_>) -> String {
     let mut lines: Vec<(&str, String)> = vec![
@@ -181,7 +211,8 @@ pub fn card(task: &Task, canvas: &Canvas<'_>) -> String {
         ("since", canvas.clock.ago(&task.since) + " ago, by " + &plain(&task.by)),
     ];
     let mut add = |label, value: Option<String>| lines.extend(value.map(|value| (label, value)));
-    add("whose", task.assignee.as_deref().map(plain));
+    let asleep = nobody_works(task).map(|state| format!(" ({state})")).unwrap_or_default();
+    add("whose", task.assignee.as_deref().map(|whose| plain(whose) + &asleep));
     add("project", Some(text::path(text::project(&task.project), canvas.user)));
     let listed = |ids: &[String]| (!ids.is_empty()).then(|| plain(&ids.join(", ")));
     add("depends on", listed(&task.depends_on));

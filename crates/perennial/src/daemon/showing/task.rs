@@ -56,6 +56,7 @@ pub fn task(fleet: &Fleet, task: &Task, caller: Caller) -> wire::Task {
         by: by(fleet, task),
         since: time::rfc3339(task.since),
         assignee: assignee(fleet, task),
+        assignee_state: assignee_state(fleet, task),
         agent_id: task.worker.or(task.queue.agent()).map(|id| id.to_string()),
         queue: queue(fleet, &task.queue),
         project: brief.project.clone(),
@@ -132,6 +133,20 @@ fn assignee(fleet: &Fleet, task: &Task) -> Option<String> {
             task.worker.map(|id| name(fleet, id)).or_else(|| queue(fleet, &task.queue))
         }
     }
+}
+
+/// Whether anybody works on it depends on that.
+fn assignee_state(fleet: &Fleet, task: &Task) -> Option<String> {
+    let agent = match &task.state {
+        TaskState::Open => task.queue.agent(),
+        TaskState::Taken => task.worker,
+        TaskState::Claimed(_)
+        | TaskState::Blocked(_)
+        | TaskState::Split
+        | TaskState::Verified(_)
+        | TaskState::Dropped => None,
+    };
+    Some(fleet.agent(agent?)?.state.word().to_owned())
 }
 
 fn session(fleet: &Fleet, session: &TaskSession) -> wire::TaskSession {

@@ -1,9 +1,12 @@
-//! Agents, tasks and signals in the words of a seed: the documents that `--vocabulary` prints. Agents are here; tasks and
-//! signals have a file each.
+//! Agents, tasks, signals, checkpoints, escalations and sessions in the words of a seed: what `--vocabulary` prints. Agents are
+//! here; the others have a file each.
 //!
 //! Which fields there are is the core's table (`perennial_core::vocabulary`); here each of them gets its value from the
 //! agent as the caller sees it. Shows nothing that `show` would not.
 
+pub mod checkpoints;
+pub mod escalations;
+pub mod sessions;
 pub mod signals;
 pub mod tasks;
 
@@ -22,7 +25,7 @@ use serde_json::{Value, json};
 /// Unconfirmed for this long is stale; what `ls --stale` means without a number.
 pub const STALE_SECONDS: u64 = 300;
 
-/// An agent, a task or a signal, in a seed's form and in the order of its fields.
+/// An agent, a task, a signal, a checkpoint or an escalation, in a seed's form and in the order of its fields.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Document(Vec<(&'static str, Value)>);
 

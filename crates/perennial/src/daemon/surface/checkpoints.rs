@@ -34,6 +34,7 @@ use super::agents::gone;
 use super::answer::{Answer, ProblemResponse, json};
 use super::ended::Resolved;
 use super::extract::{CallerIdentity, Query, Segment};
+use super::form::Form;
 use super::orders::Done;
 use super::snapshots::recorded_number;
 use super::{Shared, Surface};
@@ -55,12 +56,28 @@ pub async fn list(
     Segment(target): Segment,
     Query(asked): Query<query::Checkpoints>,
 ) -> Answer {
+    let form = Form::of(asked.vocabulary.as_deref())?;
     let id = surface.may_see(caller, target, Private::Transcript).await?;
     let limit = asked.limit.unwrap_or(LISTED).min(LISTED_MAX);
     let is_wanted = |_: &CheckpointTaken| true;
-    let found = surface.read(move |journal| recorded(journal, id, is_wanted, limit as usize));
-    let found = found.await?;
-    json(&found.iter().map(|(one, at)| showing::taken(one, *at)).collect::<Vec<_>>())
+    // A seed's form has what is in the content; ours has what the events tell.
+    let with_content = form.is_a_seeds();
+    let read = surface.read(move |journal| {
+        let found = recorded(journal, id, is_wanted, limit as usize)?;
+        let card = |(one, at): (CheckpointTaken, Time)| {
+            let content = match with_content {
+                true => stored::content(journal, one.text.digest)?,
+                false => None,
+            };
+            Ok(showing::card(showing::taken(&one, at), content))
+        };
+        found.into_iter().map(card).collect::<Result<Vec<_>, ReadError>>()
+    });
+    let cards = read.await?;
+    match with_content {
+        true => form.checkpoints(&surface.find(caller, id.to_string()).await?, &cards),
+        false => json(&cards.into_iter().map(|card| card.checkpoint).collect::<Vec<_>>()),
+    }
 }
 
 pub async fn show(
@@ -69,8 +86,13 @@ pub async fn show(
     Segment(target): Segment,
     Query(asked): Query<query::Checkpoint>,
 ) -> Answer {
+    let form = Form::of(asked.vocabulary.as_deref())?;
     let id = surface.may_see(caller, target, Private::Transcript).await?;
-    json(&surface.checkpoint(id, asked.number).await?)
+    let card = surface.checkpoint(id, asked.number).await?;
+    match form.is_a_seeds() {
+        true => form.checkpoint(&surface.find(caller, id.to_string()).await?, &card),
+        false => json(&card),
+    }
 }
 
 impl Surface {

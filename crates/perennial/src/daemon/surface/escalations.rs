@@ -20,8 +20,9 @@ use perennial_engine::harness::mail_texts;
 use perennial_store::journal::Version;
 use perennial_store::{Store, text};
 
-use super::answer::{Answer, ProblemResponse, json};
+use super::answer::{Answer, ProblemResponse};
 use super::extract::{CallerIdentity, Query};
+use super::form::Form;
 use super::{Shared, Surface, checks};
 use crate::daemon::showing::problems::{mail as mail_problems, signal as problems};
 use crate::daemon::time;
@@ -37,6 +38,7 @@ pub async fn list(
     Query(asked): Query<query::Escalations>,
 ) -> Answer {
     surface.authorise(caller, Verb::Escalate, None).await?;
+    let form = Form::of(asked.vocabulary.as_deref())?;
     let limit = asked.limit.unwrap_or(LISTED).clamp(1, LISTED_MAX);
     let mut before = match &asked.before {
         Some(id) => surface.escalation_id(id).await?,
@@ -57,7 +59,7 @@ pub async fn list(
             break;
         }
     }
-    json(&listed)
+    form.escalations(&listed)
 }
 
 /// An escalation as its records tell it.

@@ -1,8 +1,12 @@
-//! In whose words agents, tasks and signals are asked for and answered: Perennial's own, or those of a seed.
+//! In whose words agents, tasks, signals, checkpoints, escalations and sessions are asked for and answered: Perennial's own, or those of a seed.
 
 use std::path::Path;
 
 use perennial_api::agent as wire;
+use perennial_api::checkpoint::CheckpointCard;
+use perennial_api::escalation::Escalation;
+use perennial_api::graph::GraphSession;
+use perennial_api::handoffs::Handoffs;
 use perennial_api::signal::SignalList;
 use perennial_api::task as wire_task;
 use perennial_core::signal::Party;
@@ -96,6 +100,45 @@ impl Form {
         let signals: Vec<_> = list.signals.iter().map(document).collect();
         let SignalList { has_more, position, .. } = list;
         json(&value!({ "signals": signals, "has_more": has_more, "position": position }))
+    }
+
+    /// Whether the answer is in a seed's form.
+    pub fn is_a_seeds(self) -> bool {
+        self.vocabulary.is_some()
+    }
+
+    pub fn checkpoints(self, agent: &wire::Agent, cards: &[CheckpointCard]) -> Answer {
+        let Some(words) = self.vocabulary else { return json(&cards) };
+        let document = |card| vocabulary::checkpoints::document(words, agent, card);
+        json(&cards.iter().map(document).collect::<Vec<_>>())
+    }
+
+    pub fn checkpoint(self, agent: &wire::Agent, card: &CheckpointCard) -> Answer {
+        match self.vocabulary {
+            Some(words) => json(&vocabulary::checkpoints::document(words, agent, card)),
+            None => json(card),
+        }
+    }
+
+    pub fn escalations(self, all: &[Escalation]) -> Answer {
+        let Some(words) = self.vocabulary else { return json(&all) };
+        let document = |one| vocabulary::escalations::document(words, one);
+        json(&all.iter().map(document).collect::<Vec<_>>())
+    }
+
+    /// A session of the entity graph.
+    pub fn session(self, mut session: GraphSession) -> GraphSession {
+        if let Some(words) = self.vocabulary {
+            vocabulary::sessions::of_graph(words, &mut session);
+        }
+        session
+    }
+
+    pub fn handoffs(self, mut handoffs: Handoffs) -> Answer {
+        if let Some(words) = self.vocabulary {
+            vocabulary::sessions::of_handoffs(words, &mut handoffs);
+        }
+        json(&handoffs)
     }
 
     pub fn our_role(self, role: String) -> String {

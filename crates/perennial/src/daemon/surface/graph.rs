@@ -16,6 +16,7 @@ use perennial_store::graph::{Found, Graph, GraphQuery, Place};
 use super::Shared;
 use super::answer::{Answer, ProblemResponse, json};
 use super::extract::{CallerIdentity, Query};
+use super::form::Form;
 use crate::daemon::driving::driver::chain;
 use crate::daemon::showing::problems;
 use crate::daemon::time::rfc3339;
@@ -33,7 +34,8 @@ pub async fn query(
 ) -> Answer {
     let limit = wanted.limit.unwrap_or(PAGE).clamp(1, LARGEST_PAGE);
     let behind = wanted.before.as_deref().map(place).transpose()?;
-    let query = checked(wanted)?;
+    let form = Form::of(wanted.vocabulary.as_deref())?;
+    let query = checked(wanted, form)?;
     let (path, one_at_a_time) = (surface.home.graph(), Arc::clone(&surface.graph));
     let read = move |journal: &dyn Store| {
         // Nothing is kept under the lock: a panic elsewhere leaves no half of it.
@@ -49,10 +51,13 @@ pub async fn query(
         .last()
         .filter(|_| !is_last)
         .map(|last| format!("{}_{}", last.session.since.0, session_id(last)));
-    json(&GraphPage { sessions: found.iter().map(shown).collect(), next })
+    json(&GraphPage {
+        sessions: found.iter().map(|found| form.session(shown(found))).collect(),
+        next,
+    })
 }
 
-fn checked(wanted: wire::Query) -> Result<GraphQuery, ProblemResponse> {
+fn checked(wanted: wire::Query, form: Form) -> Result<GraphQuery, ProblemResponse> {
     let words = [&wanted.agent, &wanted.actor, &wanted.role, &wanted.situation];
     if let Some(long) = words.into_iter().flatten().find(|word| word.len() > LONGEST_WORD_BYTES) {
         return Err(ProblemResponse(problems::long_graph_word(long.len())));
@@ -70,7 +75,7 @@ fn checked(wanted: wire::Query) -> Result<GraphQuery, ProblemResponse> {
         agent: id,
         name: wanted.agent.filter(|_| id.is_none()),
         actor: wanted.actor,
-        role: wanted.role,
+        role: wanted.role.map(|role| form.our_role(role)),
         situation: wanted.situation,
         since: wanted.since.as_deref().map(time).transpose()?,
         until: wanted.until.as_deref().map(time).transpose()?,

@@ -19,8 +19,9 @@ use perennial_engine::work::Repetition;
 use perennial_store::journal::{ReadError, Version};
 use perennial_store::{RosterQuery, Store, recall};
 
-use super::answer::{Answer, ProblemResponse, json};
+use super::answer::{Answer, ProblemResponse};
 use super::extract::{CallerIdentity, Query};
+use super::form::Form;
 use super::{Shared, Surface, sight};
 use crate::daemon::driving::harness::Harnesses;
 use crate::daemon::showing::pages::{self, Subject};
@@ -61,11 +62,12 @@ pub async fn handoffs(
     Query(asked): Query<query::Handoffs>,
 ) -> Answer {
     surface.authorise(caller, Verb::Look, None).await?;
+    let form = Form::of(asked.vocabulary.as_deref())?;
     let only = match asked.agent {
         Some(target) => Some(surface.may_see(caller, target, Private::Transcript).await?),
         None => None,
     };
-    json(&surface.handed_over(caller, only).await?)
+    form.handoffs(surface.handed_over(caller, only).await?)
 }
 
 impl Surface {
@@ -180,7 +182,7 @@ fn of_agent(
 
 /// The sessions of an agent that ran, by folding its own records.
 fn begun(journal: &dyn Store, id: AgentId) -> Result<Vec<Begun>, ReadError> {
-    let (mut fleet, mut begun) = (Fleet::default(), Vec::new());
+    let (mut fleet, mut begun) = (Fleet::default(), Vec::<Begun>::new());
     let mut after = Version(0);
     loop {
         let records = journal.read_stream(&Entity::Agent(id), after, EVENTS)?;

@@ -77,6 +77,7 @@ impl Surface {
             rounds_max: request.rounds_max.unwrap_or(ROUNDS_MAX).clamp(1, ROUNDS_MOST),
             queue: Queue::Nobody,
             reopens: None,
+            had_by: Vec::new(),
             project,
         };
         let to = match &request.to {
@@ -183,6 +184,7 @@ fn plain_brief(title: String, steps: Vec<Step>, parent: Option<TaskId>, project:
         rounds_max: ROUNDS_MAX,
         queue: Queue::Nobody,
         reopens: None,
+        had_by: Vec::new(),
     }
 }
 

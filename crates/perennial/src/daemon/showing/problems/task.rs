@@ -66,9 +66,16 @@ pub(super) fn refused(
                 .next("write paths such as src/parser")
         }
         TaskRefusal::OwnWork => Problem::new(403, "own-work", format!("{task} is your own work"))
-            .because("a check, an agent above you or the operator verifies it")
+            .because("you had it, or what it is a part of: a check, an agent above you or the operator verifies it")
             .next("claim it with `done` and go on; you are told if it comes back"),
+        TaskRefusal::NotAbove { agent } => not_above(task, &name(*agent)),
     }
+}
+
+fn not_above(task: TaskId, other: &str) -> Problem {
+    Problem::new(403, "not-above", format!("{task} was also the work of {other}"))
+        .because("only an agent above everybody who had it verifies it")
+        .next("an agent above both of you or the operator does; with --reject it goes back")
 }
 
 fn no_such_step(task: TaskId, step: u32, steps: u32) -> Problem {
