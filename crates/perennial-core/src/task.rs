@@ -27,6 +27,7 @@ mod fold;
 mod letters;
 mod loops;
 mod measure;
+mod reopening;
 mod resting;
 mod sessions;
 mod tasks;
@@ -172,7 +173,7 @@ pub struct Task {
     pub reason: String,
     /// Where it lies, or lay before it was taken.
     pub queue: Queue,
-    /// The agent that has it, or had it last.
+    /// The agent that has it, or had it last; nobody once it was moved to another queue.
     pub worker: Option<AgentId>,
     /// The tasks that it was split into.
     pub parts: Vec<TaskId>,

@@ -37,7 +37,7 @@ const RECORDS_AT_ONCE: usize = 1000;
 
 /// The form of snapshots; those of another are not read. To be counted up when an agent's fields, or
 /// what folding makes of them, change between two releases.
-const FORM: &str = concat!(env!("CARGO_PKG_VERSION"), "/23");
+const FORM: &str = concat!(env!("CARGO_PKG_VERSION"), "/24");
 
 /// Everything that a supervisor starts from.
 #[derive(Debug)]

@@ -72,7 +72,7 @@ pub(super) fn import(
 }
 
 /// A task is added, and the task that it is a part of knows it from then on.
-fn record_added(batch: &mut Batch<'_>, by: Sender, id: TaskId, brief: Box<Brief>) {
+pub(super) fn record_added(batch: &mut Batch<'_>, by: Sender, id: TaskId, brief: Box<Brief>) {
     let whole = brief.parent;
     batch.record(id, TaskEvent::Added { by, brief });
     if let Some(whole) = whole {

@@ -217,6 +217,16 @@ impl<'f> Batch<'f> {
         }
     }
 
+    /// An agent that had a task, which somebody else moved, is told that it is no longer its own.
+    pub fn told_of_move(&mut self, by: Sender, id: TaskId, before: Option<AgentId>) {
+        let before = before.filter(|agent| by != Sender::Agent(*agent));
+        let Some(agent) = before.and_then(|agent| self.present(agent)) else { return };
+        if let Some(task) = self.task(id).filter(|task| task.worker != Some(agent.id)) {
+            let words = letters::moved(task, by);
+            self.tell(Mailbox::Agent(agent.id), id, &words);
+        }
+    }
+
     /// An agent is on no task: the oldest on its queue that it may begin is next.
     pub fn freed(&mut self, agent: Option<AgentId>) {
         let Some(agent) = agent.and_then(|id| self.present(id)) else { return };

@@ -62,6 +62,8 @@ pub fn fold(task: &mut Task, event: &TaskEvent, at: Time) {
         TaskEvent::Counted { spent, added, .. } => counted(task, *spent, *added),
         TaskEvent::Claimed { by, reason, spent } => {
             enter(task, TaskState::Claimed(Awaiting::Word), *by, reason, at);
+            // Of what lies on its queue an agent may say that it is done without having taken it.
+            task.worker = by.agent().or(task.worker);
             spend(task, *spent);
         }
         TaskEvent::CheckWanted { job, check, command, runs } => {
@@ -145,8 +147,10 @@ pub fn is_begun_by(event: &TaskEvent, agent: AgentId) -> Option<bool> {
     }
 }
 
+/// Whoever had it has it no longer, unless it lies on their own queue.
 fn moved(task: &mut Task, queue: &Queue) {
     task.queue = queue.clone();
+    task.worker = task.worker.filter(|worker| queue.agent() == Some(*worker));
     task.open_loop = None;
 }
 

@@ -21,6 +21,8 @@ pub struct Tasks {
     of_roles: BTreeMap<NameKey, BTreeSet<TaskId>>,
     /// The open loops that each agent was told of.
     told: BTreeMap<AgentId, BTreeSet<TaskId>>,
+    /// The tasks that take up a finished one.
+    successors: BTreeMap<TaskId, BTreeSet<TaskId>>,
     /// Who waits for a task that is not over.
     dependants: BTreeMap<TaskId, BTreeSet<TaskId>>,
 }
@@ -86,6 +88,12 @@ impl Tasks {
         ids.filter_map(|id| self.get(*id)).filter(|task| !task.is_over())
     }
 
+    /// The task that takes up a finished one, while it is not over itself.
+    pub fn successor(&self, id: TaskId) -> Option<TaskId> {
+        let ids = self.successors.get(&id).into_iter().flatten();
+        ids.copied().find(|id| self.get(*id).is_some_and(|task| !task.is_over()))
+    }
+
     /// Takes over another fleet's copy of a task that is equal to this one's.
     pub fn share(&mut self, other: &Tasks, id: TaskId) {
         if let Some(task) = other.all.get(&id) {
@@ -137,6 +145,9 @@ impl Tasks {
         if let Some(agent) = loop_told(&task) {
             self.told.entry(agent).or_default().insert(task.id);
         }
+        if let Some(finished) = task.brief.reopens {
+            self.successors.entry(finished).or_default().insert(task.id);
+        }
         for on in &task.brief.dependencies {
             self.dependants.entry(*on).or_default().insert(task.id);
         }
@@ -157,6 +168,9 @@ impl Tasks {
         }
         if let Some(agent) = loop_told(task) {
             remove(&mut self.told, &agent, task.id);
+        }
+        if let Some(finished) = &task.brief.reopens {
+            remove(&mut self.successors, finished, task.id);
         }
         for on in &task.brief.dependencies {
             remove(&mut self.dependants, on, task.id);
