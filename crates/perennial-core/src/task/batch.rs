@@ -281,7 +281,7 @@ impl<'f> Batch<'f> {
         let agent = task.worker;
         let is_verified = |part: &TaskId| match self.task(*part) {
             Some(part) => matches!(part.state, TaskState::Verified(_)),
-            None => self.verified.contains(part),
+            None => self.verified.contains(part) || self.fleet.tasks().has_left_verified(id, *part),
         };
         if task.brief.check.is_none() && task.parts.iter().any(is_verified) {
             self.record(id, TaskEvent::Verified { by: Verifier::Parts, agent });

@@ -10,7 +10,7 @@ use crate::id::{AgentId, TaskId};
 use crate::name::NameKey;
 use crate::time::Time;
 
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Tasks {
     all: BTreeMap<TaskId, Arc<Task>>,
     /// Those that each agent has, or that lie on its queue.
@@ -23,9 +23,27 @@ pub struct Tasks {
     told: BTreeMap<AgentId, BTreeSet<TaskId>>,
     /// The tasks that take up a finished one.
     successors: BTreeMap<TaskId, BTreeSet<TaskId>>,
+    /// Verified parts of tasks in memory that have left memory since this daemon started. Those of earlier are looked up
+    /// in the journal by whoever needs them.
+    left_verified: BTreeMap<TaskId, BTreeSet<TaskId>>,
     /// Who waits for a task that is not over.
     dependants: BTreeMap<TaskId, BTreeSet<TaskId>>,
 }
+
+/// What left memory, and when, is no part of what the journal says.
+impl PartialEq for Tasks {
+    fn eq(&self, other: &Tasks) -> bool {
+        self.all == other.all
+            && self.of == other.of
+            && self.current == other.current
+            && self.of_roles == other.of_roles
+            && self.told == other.told
+            && self.successors == other.successors
+            && self.dependants == other.dependants
+    }
+}
+
+impl Eq for Tasks {}
 
 impl Tasks {
     /// These are all tasks that are not over.
@@ -103,9 +121,19 @@ impl Tasks {
 
     /// Forgets a task that is over.
     pub fn retire(&mut self, id: TaskId) {
-        if let Some(task) = self.all.remove(&id) {
-            self.unlist(&task);
+        let Some(task) = self.all.remove(&id) else { return };
+        self.unlist(&task);
+        self.left_verified.remove(&id);
+        let whole = task.brief.parent.filter(|whole| self.all.contains_key(whole));
+        let is_verified = matches!(task.state, TaskState::Verified(_));
+        if let Some(whole) = whole.filter(|_| is_verified) {
+            self.left_verified.entry(whole).or_default().insert(id);
         }
+    }
+
+    /// Whether a part of a task was verified and has left memory since.
+    pub fn has_left_verified(&self, whole: TaskId, part: TaskId) -> bool {
+        self.left_verified.get(&whole).is_some_and(|parts| parts.contains(&part))
     }
 
     /// Folds one event; returns what to plan again.

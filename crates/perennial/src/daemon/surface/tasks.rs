@@ -297,7 +297,8 @@ impl Surface {
         })
     }
 
-    /// Which parts of the whole that a task is a part of are verified and have left memory.
+    /// Which parts of the whole that a task is a part of are verified and have left memory. Of those that leave it between
+    /// this and the decision the core itself knows.
     async fn verified_beside(&self, id: TaskId) -> Result<Vec<TaskId>, ProblemResponse> {
         let left = self.driver.look(move |view| {
             let tasks = view.supervisor.fleet().tasks();
@@ -318,7 +319,7 @@ impl Surface {
     /// How the check of a task would be run now.
     async fn resolved(&self, id: TaskId) -> Result<Resolution, ProblemResponse> {
         let task = self.known_task(id).await?;
-        let worker = task.worker;
+        let worker = task.assignee();
         let dir = self.driver.look(move |view| {
             let fleet = view.supervisor.fleet();
             worker.and_then(|id| fleet.agent(id)).map(|agent| agent.launch.dir.clone())
