@@ -136,7 +136,7 @@ fn bounded(
 /// How many unfinished tasks an agent has added; a person's are not counted.
 pub(super) fn unfinished_by(batch: &Batch<'_>, by: Sender) -> usize {
     match by {
-        Sender::Agent(_) => batch.unfinished(by),
+        Sender::Agent(agent) => batch.unfinished(agent),
         Sender::Person | Sender::Perennial => 0,
     }
 }

@@ -2,6 +2,7 @@
 
 use super::adding::{add, import, offered, queue, refused, unfinished_by};
 use super::batch::Batch;
+use super::bounds;
 use super::reopening::reopen;
 use super::{
     Awaiting, BlockedOn, Brief, CheckSpec, LEVELS_MAX, PARTS_MAX, Queue, QueueWanted, Resolution,
@@ -28,6 +29,7 @@ pub fn decide(
     now: Time,
 ) -> Result<Decision, Refusal> {
     let by = sender(fleet, caller)?;
+    bounds::checked(command)?;
     let mut batch = Batch::new(fleet, now);
     let id = command.task();
     let mut about = id;

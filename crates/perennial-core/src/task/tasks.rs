@@ -21,6 +21,8 @@ pub struct Tasks {
     of_roles: BTreeMap<NameKey, BTreeSet<TaskId>>,
     /// The open loops that each agent was told of.
     told: BTreeMap<AgentId, BTreeSet<TaskId>>,
+    /// What each agent has added that is not over.
+    added: BTreeMap<AgentId, BTreeSet<TaskId>>,
     /// The tasks that take up a finished one.
     successors: BTreeMap<TaskId, BTreeSet<TaskId>>,
     /// Verified parts of tasks in memory that have left memory since this daemon started. Those of earlier are looked up
@@ -38,6 +40,7 @@ impl PartialEq for Tasks {
             && self.current == other.current
             && self.of_roles == other.of_roles
             && self.told == other.told
+            && self.added == other.added
             && self.successors == other.successors
             && self.dependants == other.dependants
     }
@@ -98,6 +101,11 @@ impl Tasks {
     fn concerned(task: &Task) -> impl Iterator<Item = AgentId> {
         let told = loop_told(task);
         task.assignee().into_iter().chain(told)
+    }
+
+    /// How many tasks an agent has added that are not over.
+    pub fn unfinished_of(&self, agent: AgentId) -> usize {
+        self.added.get(&agent).map_or(0, BTreeSet::len)
     }
 
     /// The tasks that name this one as a dependency and are not over.
@@ -173,6 +181,9 @@ impl Tasks {
         if let Some(agent) = loop_told(&task) {
             self.told.entry(agent).or_default().insert(task.id);
         }
+        if let Some(agent) = unfinished_of(&task) {
+            self.added.entry(agent).or_default().insert(task.id);
+        }
         if let Some(finished) = task.brief.reopens {
             self.successors.entry(finished).or_default().insert(task.id);
         }
@@ -197,6 +208,9 @@ impl Tasks {
         if let Some(agent) = loop_told(task) {
             remove(&mut self.told, &agent, task.id);
         }
+        if let Some(agent) = unfinished_of(task) {
+            remove(&mut self.added, &agent, task.id);
+        }
         if let Some(finished) = &task.brief.reopens {
             remove(&mut self.successors, finished, task.id);
         }
@@ -214,6 +228,11 @@ fn remove<K: Ord>(lists: &mut BTreeMap<K, BTreeSet<TaskId>>, key: &K, task: Task
             lists.remove(key);
         }
     }
+}
+
+/// The agent that has added a task, which is not over.
+pub(super) fn unfinished_of(task: &Task) -> Option<AgentId> {
+    task.added_by.agent().filter(|_| !task.is_over())
 }
 
 /// The role on whose queue a task lies that somebody may take.
