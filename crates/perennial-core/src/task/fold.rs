@@ -62,9 +62,7 @@ pub fn fold(task: &mut Task, event: &TaskEvent, at: Time) {
         TaskEvent::Counted { spent, added, .. } => counted(task, *spent, *added),
         TaskEvent::Claimed { by, reason, spent } => {
             enter(task, TaskState::Claimed(Awaiting::Word), *by, reason, at);
-            // Of what lies on its queue an agent may say that it is done without having taken it.
-            task.worker = by.agent().or(task.worker);
-            spend(task, *spent);
+            claimed(task, *by, *spent);
         }
         TaskEvent::CheckWanted { job, check, command, runs } => {
             let (check, command, runs) = (check.clone(), Box::new(command.clone()), *runs);
@@ -165,6 +163,12 @@ fn raised(task: &mut Task, to: &Mailbox, at: Time, again_at: Option<Time>) {
         let (to, raised) = (to.clone(), it.raised + 1);
         **it = OpenLoop { to, raised, at, again_at, ..(**it).clone() };
     }
+}
+
+/// Of what lies on its queue an agent may say that it is done without having taken it.
+fn claimed(task: &mut Task, by: Sender, spent: Option<u64>) {
+    task.worker = by.agent().or(task.worker);
+    spend(task, spent);
 }
 
 /// What the worker spent on it since it went to work. If nobody has counted yet, the next count has it.
