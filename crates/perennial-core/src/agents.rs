@@ -329,8 +329,13 @@ impl Agents {
         let after = Arc::clone(kept);
         let mut touched = vec![Entity::Agent(id)];
         let stands = standing(&after, node);
-        touched.extend(self.line.keep(id, stood, stands).into_iter().map(Entity::Agent));
+        let has_moved = self.line.keep(id, stood, stands);
+        let restored = self.restores.is_of(id);
         let freed = self.restores.keep(&after);
+        if has_moved || self.restores.is_of(id) != restored {
+            let is_free = |id| self.held_back_by(id).is_none();
+            touched.extend(self.line.next(&is_free).into_iter().map(Entity::Agent));
+        }
         touched.extend(freed.into_iter().flat_map(|tree| self.waiting_in(&tree)));
         self.keep_writers(written.each_ref().map(Option::as_ref), &after);
         self.keep_process(process, &after);

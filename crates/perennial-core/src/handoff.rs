@@ -20,7 +20,8 @@
 //!   help; never in a dialog, at a limit, or while something stands in the session's input line.
 //! - HA9  A session that was begun by a rule's handoff for its window's sake (a share, a symptom, a large turn, an event that
 //!   the role lists) is handed off for such a cause again after `CHURN_WITHIN` at the earliest: it would spend tokens and
-//!   do nothing. The operator is told, once in the session for each cause. Units are work that was done, and always count.
+//!   do nothing. The operator is told, once in the session for each cause, and it is asked for when the time is over. Units
+//!   are work that was done, and always count.
 
 mod letters;
 mod rule;
@@ -86,6 +87,8 @@ pub struct Handoffs {
     pub noticed: Option<(Symptom, Urgency, Time)>,
     /// HA9: the causes of which the operator was told that the session is not handed off yet.
     pub put_off: BTreeSet<HandoffCause>,
+    /// HA9: what was put off, with the time from which on it is asked for.
+    pub later: Option<DueHandoff>,
 }
 
 /// A handoff that a rule asks for.
@@ -335,15 +338,14 @@ pub fn evolve(agent: &mut Agent, event: &HandoffEvent, at: Time) {
     match event {
         HandoffEvent::Due { cause, subject, .. } => {
             agent.clock.is_up |= *cause == HandoffCause::Clock;
-            let (cause, subject) = (*cause, subject.clone());
-            // The first cause stands; but what the clock says ends with its window.
-            let is_lasting = cause == HandoffCause::Symptom;
-            agent.handoff.due.take_if(|due| is_lasting && due.cause == HandoffCause::Clock);
-            agent.handoff.due.get_or_insert(DueHandoff { cause, subject, since: at });
+            rule::evolve_by_due(agent, (*cause, subject), at);
         }
         // HA9
-        HandoffEvent::OperatorTold { cause, .. } if agent.role_terms.hands_off_at().is_some() => {
+        HandoffEvent::OperatorTold { cause, subject, .. }
+            if agent.role_terms.hands_off_at().is_some() =>
+        {
             agent.handoff.put_off.insert(*cause);
+            rule::evolve_by_due(agent, (*cause, subject), at);
         }
         // HA6: told once in a window, whichever it was.
         HandoffEvent::OperatorTold { cause, .. } => {
@@ -397,7 +399,7 @@ fn ask(agent: &mut Agent, asked: &HandoffAsked, at: Time) {
         stored: None,
         hands_over: false,
     }));
-    agent.handoff.due = None;
+    (agent.handoff.due, agent.handoff.later) = (None, None);
 }
 
 fn go_on(last: &mut Handoff, event: &HandoffEvent, at: Time) {
@@ -469,7 +471,7 @@ pub fn evolve_by_session(agent: &mut Agent, opening: &Opening) {
     match opening {
         Opening::Bare | Opening::Fresh(_) | Opening::Anew { .. } => {
             (agent.handoff.units, agent.handoff.due, agent.handoff.warned) = (0, None, None);
-            agent.handoff.announced = None;
+            (agent.handoff.announced, agent.handoff.later) = (None, None);
         }
         Opening::Resume { .. } => {}
     }
@@ -479,5 +481,8 @@ pub fn evolve_by_session(agent: &mut Agent, opening: &Opening) {
 pub fn evolve_by_window(agent: &mut Agent) {
     (agent.handoff.warned, agent.handoff.announced) = (None, None);
     succession::recovered(agent);
-    agent.handoff.due.take_if(|due| due.cause == HandoffCause::Clock);
+    let Handoffs { due, later, .. } = &mut agent.handoff;
+    for due in [due, later] {
+        due.take_if(|due| due.cause == HandoffCause::Clock);
+    }
 }

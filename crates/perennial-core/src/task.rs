@@ -20,6 +20,7 @@
 mod adding;
 mod announced;
 mod batch;
+mod bounds;
 mod check;
 mod command;
 mod decide;
@@ -28,6 +29,7 @@ mod fold;
 mod letters;
 mod loops;
 mod measure;
+mod reopening;
 mod resting;
 mod sessions;
 mod tasks;
@@ -44,6 +46,7 @@ use crate::name::{Name, NameKey};
 use crate::text::Text;
 use crate::time::Time;
 
+pub use bounds::is_line;
 pub use check::ended as check_ended;
 pub use command::{
     QueueWanted, Resolution, StepWanted, TaskCommand, TaskDraft, TaskImport, TaskRefusal,
@@ -59,6 +62,7 @@ pub use sessions::{SESSIONS_KEPT, TaskSession, TaskSessions, continued};
 pub use tasks::Tasks;
 pub use word::HAD_BY_MAX;
 
+pub const TITLE_BYTES_MAX: usize = 200;
 pub const STEPS_MAX: usize = 100;
 pub const STEP_BYTES_MAX: usize = 500;
 pub const DEPENDENCIES_MAX: usize = 32;
@@ -77,10 +81,15 @@ pub const UNFINISHED_BY_AGENT_MAX: usize = 200;
 pub const IMPORT_MAX: usize = 1000;
 /// A failed check gives a task back at most this often, unless the task says otherwise.
 pub const ROUNDS_MAX: u32 = 3;
+/// … and a task may say at most this.
+pub const ROUNDS_MOST: u32 = 100;
 /// A check whose end nobody sees is run at most this often.
 pub const CHECK_RUNS_MAX: u32 = 3;
 /// How long a check may run that names no limit.
 pub const CHECK_LIMIT: Duration = Duration::from_secs(600);
+pub const CHECK_LIMIT_MOST: Duration = Duration::from_secs(86_400);
+pub const ESTIMATE_TOKENS_MOST: u64 = 1_000_000_000;
+pub const ESTIMATE_STEPS_MOST: u64 = 1_000;
 /// An open loop is raised again after this, unless the operator has set another time, then after twice as long …
 pub const RAISED_AGAIN_AFTER: Duration = Duration::from_secs(3600);
 /// … and at least this often, unless the operator has set a longer time.
@@ -177,7 +186,7 @@ pub struct Task {
     pub reason: String,
     /// Where it lies, or lay before it was taken.
     pub queue: Queue,
-    /// The agent that has it, or had it last.
+    /// The agent that has it, or had it last; nobody once it was moved to another queue.
     pub worker: Option<AgentId>,
     /// The agents that had it before (TK3).
     pub had_by: Vec<AgentId>,

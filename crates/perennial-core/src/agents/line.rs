@@ -68,10 +68,11 @@ fn takes_a_place(session: &Session) -> bool {
 }
 
 impl Line {
-    /// Keeps the line after an agent that stood there `before` has come to stand there `now`; returns who may start.
-    pub fn keep(&mut self, id: AgentId, before: Standing, now: Standing) -> Vec<AgentId> {
+    /// Keeps the line after an agent that stood there `before` has come to stand there `now`; returns whether that made a
+    /// difference to anybody.
+    pub fn keep(&mut self, id: AgentId, before: Standing, now: Standing) -> bool {
         if before == now {
-            return Vec::new();
+            return false;
         }
         if before.waits_since != now.waits_since {
             self.moved(id, before.waits_since, now.waits_since);
@@ -82,8 +83,14 @@ impl Line {
         if before.is_begun != now.is_begun {
             set(&mut self.begun, id, now.is_begun);
         }
-        // One more than may start: an agent that joins the line may displace another.
-        self.waiting.iter().take(RESUMED_AT_ONCE + 1).map(|(_, id)| *id).collect()
+        true
+    }
+
+    /// Who may be next, of those that nothing else holds back. One more than may start: an agent that joins the line may
+    /// displace another.
+    pub fn next(&self, is_free: &dyn Fn(AgentId) -> bool) -> Vec<AgentId> {
+        let free = self.waiting.iter().map(|(_, id)| *id).filter(|id| is_free(*id));
+        free.take(RESUMED_AT_ONCE + 1).collect()
     }
 
     fn moved(&mut self, id: AgentId, before: Option<Time>, now: Option<Time>) {

@@ -32,6 +32,11 @@ impl Restores {
         self.0.is_empty()
     }
 
+    /// Whether files are being restored from a snapshot of this agent.
+    pub fn is_of(&self, id: AgentId) -> bool {
+        self.0.contains_key(&id)
+    }
+
     /// Whose restore goes on where this directory is.
     pub fn around(&self, dir: &str) -> Option<AgentId> {
         self.0.iter().find(|(_, tree)| is_in(dir, tree)).map(|(id, _)| *id)

@@ -3,7 +3,7 @@
 //!
 //! Subject and notes are somebody's words: bounded, and quoted wherever they are told.
 
-use super::{Handoff, HandoffCause, HandoffEvent};
+use super::{CHURN_WITHIN, Handoff, HandoffCause, HandoffEvent};
 use crate::agent::Agent;
 use crate::checkpoint::{CheckpointCause, CheckpointEvent};
 use crate::event::{AgentEvent, Event, What};
@@ -172,7 +172,11 @@ fn for_operator(agent: &Agent, subject: &str, at: Time) -> What {
     let who = called(agent);
     let why = match &agent.role {
         Some(_) if agent.role_terms.hands_off_at().is_some() => {
-            "its last handoff is too recent for another one".to_owned()
+            let minutes = CHURN_WITHIN.as_secs() / 60;
+            format!(
+                "its last handoff is too recent; the next one follows at the end of a turn, {minutes} minutes after \
+                 that one was asked for"
+            )
         }
         Some(role) if agent.role_terms.is_declared => {
             format!("by the terms of its role {role} that is up to you")

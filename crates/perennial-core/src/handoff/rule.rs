@@ -4,7 +4,7 @@
 //! HA6: the terms of a declared role have to say so. HA8: what is due is asked for at the next boundary.
 
 use super::verb::{self, Ask};
-use super::{CHURN_WITHIN, HandoffCause, HandoffEvent, letters};
+use super::{CHURN_WITHIN, DueHandoff, HandoffCause, HandoffEvent, letters};
 use crate::agent::{Agent, Becoming};
 use crate::context::Sample;
 use crate::event::{AgentEvent, Event, What};
@@ -96,20 +96,40 @@ fn due_or_told(
     subject: String,
     now: Time,
 ) -> Option<HandoffEvent> {
-    let is_put_off = is_churn(agent, now);
-    let is_known = is_put_off && agent.handoff.put_off.contains(&cause);
     let is_by_role = agent.role_terms.hands_off_at().is_some();
-    let event = match is_by_role && !is_put_off {
+    let put_off = agent.put_off_until(now).map(|_| &agent.handoff);
+    let is_told = put_off.is_some_and(|known| known.put_off.contains(&cause));
+    let is_known = is_told && (!is_by_role || agent.handoff.later.is_some());
+    // What a window before this one put off may be over with it; the operator is not told twice.
+    let event = match is_by_role && (put_off.is_none() || is_told) {
         true => HandoffEvent::Due { number, cause, subject },
         false => HandoffEvent::OperatorTold { number, cause, subject },
     };
     (agent.state != State::HandingOff && !is_known).then_some(event)
 }
 
-/// HA9
-fn is_churn(agent: &Agent, now: Time) -> bool {
-    let by_rule = agent.taken_over_by().filter(|last| last.cause.is_of_window());
-    by_rule.is_some_and(|last| now.since(last.asked_at) < CHURN_WITHIN)
+impl Agent {
+    /// HA9: until when a handoff for the window's sake is put off.
+    fn put_off_until(&self, now: Time) -> Option<Time> {
+        let by_rule = self.taken_over_by().filter(|last| last.cause.is_of_window());
+        let until = by_rule.map(|last| last.asked_at + CHURN_WITHIN);
+        until.filter(|until| now < *until)
+    }
+}
+
+/// Folds that a handoff is due, now or when the time of HA9 is over.
+pub(super) fn evolve_by_due(agent: &mut Agent, what: (HandoffCause, &str), at: Time) {
+    match agent.put_off_until(at).filter(|_| what.0.is_of_window()) {
+        Some(since) => come_due_at(&mut agent.handoff.later, what, since),
+        None => come_due_at(&mut agent.handoff.due, what, at),
+    }
+}
+
+/// The first cause stands; but what the clock says ends with its window, and a symptom does not.
+fn come_due_at(due: &mut Option<DueHandoff>, (cause, subject): (HandoffCause, &str), since: Time) {
+    let is_lasting = cause == HandoffCause::Symptom;
+    due.take_if(|due| is_lasting && due.cause == HandoffCause::Clock);
+    due.get_or_insert_with(|| DueHandoff { cause, subject: subject.to_owned(), since });
 }
 
 /// An agent did something that its role may count. With the last unit of a session, a handoff is due.
@@ -144,9 +164,18 @@ pub(crate) fn interesting(fleet: &Fleet, id: AgentId, what: Interesting, at: Tim
     [What::Agent(id, event.of_agent())].into_iter().chain(letter).collect()
 }
 
-/// HA8: when an agent is asked for the handoff that is due; none while it is not at a boundary.
+/// HA8: when an agent is asked for the handoff that is due, or was put off; none while it is not at a boundary.
 pub fn due_at(fleet: &Fleet, agent: &Agent) -> Option<Time> {
-    let due = agent.handoff.due.as_ref()?;
+    next_due(fleet, agent).map(|(at, _)| at)
+}
+
+fn next_due<'a>(fleet: &Fleet, agent: &'a Agent) -> Option<(Time, &'a DueHandoff)> {
+    let both = agent.handoff.due.iter().chain(&agent.handoff.later);
+    let at = |due: &'a DueHandoff| Some((asked_at(fleet, agent, due)?, due));
+    both.filter_map(at).min_by_key(|(at, _)| *at)
+}
+
+fn asked_at(fleet: &Fleet, agent: &Agent, due: &DueHandoff) -> Option<Time> {
     // A turn that was given up because compactions don't help will never end better.
     let has_given_up =
         agent.reason == Reason::ServiceFailed && agent.succession.afresh == Some(Afresh::Thrash);
@@ -167,8 +196,7 @@ pub fn due_at(fleet: &Fleet, agent: &Agent) -> Option<Time> {
 /// The time came.
 pub fn due(fleet: &Fleet, id: AgentId, now: Time) -> Vec<Event> {
     let Some(agent) = fleet.agent(id) else { return Vec::new() };
-    let Some(due) = due_at(fleet, agent).filter(|at| *at <= now).and(agent.handoff.due.as_ref())
-    else {
+    let Some((_, due)) = next_due(fleet, agent).filter(|(at, _)| *at <= now) else {
         return Vec::new();
     };
     let ask = Ask {

@@ -72,7 +72,7 @@ pub(super) fn import(
 }
 
 /// A task is added, and the task that it is a part of knows it from then on.
-fn record_added(batch: &mut Batch<'_>, by: Sender, id: TaskId, brief: Box<Brief>) {
+pub(super) fn record_added(batch: &mut Batch<'_>, by: Sender, id: TaskId, brief: Box<Brief>) {
     let whole = brief.parent;
     batch.record(id, TaskEvent::Added { by, brief });
     if let Some(whole) = whole {
@@ -136,7 +136,7 @@ fn bounded(
 /// How many unfinished tasks an agent has added; a person's are not counted.
 pub(super) fn unfinished_by(batch: &Batch<'_>, by: Sender) -> usize {
     match by {
-        Sender::Agent(_) => batch.unfinished(by),
+        Sender::Agent(agent) => batch.unfinished(agent),
         Sender::Person | Sender::Perennial => 0,
     }
 }

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::announced::announced;
 use super::fold::{begun, fold};
 use super::measure::counted_with;
+use super::tasks::unfinished_of;
 use super::{Queue, Task, TaskEvent, TaskRefusal, TaskState, Verifier, letters};
 use crate::agent::Agent;
 use crate::context::Threshold;
@@ -36,6 +37,8 @@ pub struct Batch<'f> {
     gone: BTreeSet<AgentId>,
     /// Tasks that are verified and have left memory, of those that matter.
     pub verified: Vec<TaskId>,
+    /// How many unfinished tasks each agent has more, and less, than the fleet knows of.
+    unfinished: BTreeMap<AgentId, (usize, usize)>,
     /// An agent that is born with the batch, and what it has spent.
     pub newborn: Option<(AgentId, u64)>,
 }
@@ -51,6 +54,7 @@ impl<'f> Batch<'f> {
             letters: 0,
             gone: BTreeSet::new(),
             verified: Vec::new(),
+            unfinished: BTreeMap::new(),
             newborn: None,
         }
     }
@@ -74,11 +78,18 @@ impl<'f> Batch<'f> {
         self.changed.get(&id).or_else(|| self.fleet.tasks().get(id))
     }
 
-    /// How many unfinished tasks somebody has added.
-    pub fn unfinished(&self, by: Sender) -> usize {
-        let is_own = |task: &&Task| task.added_by == by && !task.is_over();
-        let known = self.fleet.tasks().iter().filter(|task| !self.changed.contains_key(&task.id));
-        known.filter(is_own).count() + self.changed.values().filter(is_own).count()
+    /// How many unfinished tasks an agent has added.
+    pub fn unfinished(&self, by: AgentId) -> usize {
+        let (more, less) = self.unfinished.get(&by).copied().unwrap_or_default();
+        (self.fleet.tasks().unfinished_of(by) + more).saturating_sub(less)
+    }
+
+    fn count_unfinished(&mut self, before: Option<&Task>, after: Option<&Task>) {
+        let (before, after) = (before.and_then(unfinished_of), after.and_then(unfinished_of));
+        if before != after {
+            before.into_iter().for_each(|by| self.unfinished.entry(by).or_default().1 += 1);
+            after.into_iter().for_each(|by| self.unfinished.entry(by).or_default().0 += 1);
+        }
     }
 
     /// With what its worker has spent, where that one leaves the task or goes back to it.
@@ -106,6 +117,7 @@ impl<'f> Batch<'f> {
         let announced = task.as_ref().map_or_else(Vec::new, |task| {
             announced(self.fleet, known.as_ref(), task, &event, self.now)
         });
+        self.count_unfinished(known.as_ref(), task.as_ref());
         let earned = self.earned(task.as_ref(), &event);
         self.events.push(What::Task(id, event));
         self.events.extend(announced);
@@ -216,6 +228,16 @@ impl<'f> Batch<'f> {
         }
     }
 
+    /// An agent that had a task, which somebody else moved, is told that it is no longer its own.
+    pub fn told_of_move(&mut self, by: Sender, id: TaskId, before: Option<AgentId>) {
+        let before = before.filter(|agent| by != Sender::Agent(*agent));
+        let Some(agent) = before.and_then(|agent| self.present(agent)) else { return };
+        if let Some(task) = self.task(id).filter(|task| task.worker != Some(agent.id)) {
+            let words = letters::moved(task, by);
+            self.tell(Mailbox::Agent(agent.id), id, &words);
+        }
+    }
+
     /// An agent is on no task: the oldest on its queue that it may begin is next.
     pub fn freed(&mut self, agent: Option<AgentId>) {
         let Some(agent) = agent.and_then(|id| self.present(id)) else { return };
@@ -270,7 +292,7 @@ impl<'f> Batch<'f> {
         let agent = task.worker;
         let is_verified = |part: &TaskId| match self.task(*part) {
             Some(part) => matches!(part.state, TaskState::Verified(_)),
-            None => self.verified.contains(part),
+            None => self.verified.contains(part) || self.fleet.tasks().has_left_verified(id, *part),
         };
         if task.brief.check.is_none() && task.parts.iter().any(is_verified) {
             self.record(id, TaskEvent::Verified { by: Verifier::Parts, agent });

@@ -166,6 +166,20 @@ pub enum TaskRefusal {
         what: &'static str,
         most: usize,
     },
+    /// It is not one line of 1 to this many bytes without control characters.
+    NoLine {
+        what: &'static str,
+        most: usize,
+    },
+    TooLong {
+        what: &'static str,
+        most: usize,
+    },
+    OutOfRange {
+        what: &'static str,
+        least: u64,
+        most: u64,
+    },
     /// A path that is absolute or leads out of its project.
     BadScope {
         path: String,
@@ -233,12 +247,17 @@ impl TaskCommand {
             | TaskCommand::Reopen { reason, .. }
             | TaskCommand::Drop { reason, .. } => reason.len(),
             TaskCommand::Split { into, .. } => into.iter().map(|(_, title)| title.len()).sum(),
-            TaskCommand::Take { .. } | TaskCommand::Assign { .. } | TaskCommand::Step { .. } => 0,
+            TaskCommand::Step { step: StepWanted::Add(text), .. } => text.len(),
+            TaskCommand::Step { step: StepWanted::Done(_) | StepWanted::NotDone(_), .. }
+            | TaskCommand::Take { .. }
+            | TaskCommand::Assign { .. } => 0,
         };
         length as u64
     }
 }
 
 fn of_brief(brief: &Brief) -> usize {
-    brief.title.len() + brief.steps.iter().map(|step| step.text.len()).sum::<usize>()
+    let steps = brief.steps.iter().map(|step| step.text.len()).sum::<usize>();
+    let scope = brief.scope.iter().map(String::len).sum::<usize>();
+    brief.title.len() + brief.reference.as_ref().map_or(0, String::len) + steps + scope
 }

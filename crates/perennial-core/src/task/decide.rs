@@ -2,6 +2,8 @@
 
 use super::adding::{add, import, offered, queue, refused, unfinished_by};
 use super::batch::Batch;
+use super::bounds;
+use super::reopening::reopen;
 use super::{
     Awaiting, BlockedOn, Brief, CheckSpec, LEVELS_MAX, PARTS_MAX, Queue, QueueWanted, Resolution,
     STEPS_MAX, StepWanted, Task, TaskCommand, TaskEvent, TaskRefusal, TaskState,
@@ -27,6 +29,7 @@ pub fn decide(
     now: Time,
 ) -> Result<Decision, Refusal> {
     let by = sender(fleet, caller)?;
+    bounds::checked(command)?;
     let mut batch = Batch::new(fleet, now);
     let id = command.task();
     let mut about = id;
@@ -87,13 +90,13 @@ fn sender(fleet: &Fleet, caller: Caller) -> Result<Sender, Refusal> {
     }
 }
 
-/// A verb about an agent's task, for a caller who may use it.
+/// A verb about an agent's task, for a caller who may use it: whose it is now, not whose it was.
 fn of_worker(fleet: &Fleet, caller: Caller, verb: Verb, task: &Task) -> Decided {
-    fleet.authorise(caller, verb, task.worker)
+    fleet.authorise(caller, verb, task.assignee())
 }
 
 /// Reopening and dropping: who added it, or a person.
-fn of_adder(fleet: &Fleet, caller: Caller, task: &Task) -> Decided {
+pub(super) fn of_adder(fleet: &Fleet, caller: Caller, task: &Task) -> Decided {
     fleet.authorise(caller, Verb::TaskDrop, task.added_by.agent())
 }
 
@@ -122,7 +125,7 @@ fn take(batch: &mut Batch<'_>, (caller, by): (Caller, Sender), id: TaskId) -> De
             Queue::Role(_) => Batch::is_of_role(agent, task),
         },
         // What it blocked itself it may take up again.
-        TaskState::Blocked(BlockedOn::Work | BlockedOn::Outside) => task.worker == Some(own),
+        TaskState::Blocked(BlockedOn::Work | BlockedOn::Outside) => task.assignee() == Some(own),
         TaskState::Taken if task.worker == Some(own) => return Ok(()),
         TaskState::Taken
         | TaskState::Claimed(_)
@@ -161,10 +164,12 @@ fn assign(
     if let Some(owner) = task.assignee() {
         batch.fleet.authorise(caller, Verb::TaskAssign, Some(owner))?;
     }
-    let (worker, queue) = (task.on_it(), queue(batch, caller, id, to)?);
+    let (worker, on_it) = (task.worker, task.on_it());
+    let queue = queue(batch, caller, id, to)?;
     batch.record(id, TaskEvent::Queued { by, queue: queue.clone() });
+    batch.told_of_move(by, id, worker);
     offered(batch, by, id, &queue);
-    batch.freed(worker);
+    batch.freed(on_it);
     Ok(())
 }
 
@@ -229,7 +234,7 @@ fn claim(
     let task = batch.open(id)?;
     of_worker(batch.fleet, caller, Verb::TaskWork, task)?;
     // TK1: while its check runs its worker is on it, and may be on another one by now.
-    let other = task.worker.and_then(|agent| Some((agent, batch.current(agent)?)));
+    let other = task.assignee().and_then(|agent| Some((agent, batch.current(agent)?)));
     if let (Resolution::Run(_), Some((agent, task))) = (check, other.filter(|(_, on)| *on != id)) {
         return Err(refused(id, TaskRefusal::OnAnother { agent, task }));
     }
@@ -243,7 +248,7 @@ fn claim(
     if let Some(on) = super::waits_for(batch.fleet.tasks(), task).next() {
         return Err(refused(id, TaskRefusal::Waits { on }));
     }
-    let (worker, named) = (task.worker, task.brief.check.clone());
+    let (worker, named) = (by.agent().or(task.worker), task.brief.check.clone());
     let spent = task.on_it().and_then(|agent| batch.spent(agent));
     batch.record(id, TaskEvent::Claimed { by, reason: reason.to_owned(), spent });
     let named = match named {
@@ -344,8 +349,8 @@ pub(super) fn judge(
     Ok(())
 }
 
-/// Its parts have its scope, queue and project, and no check: that of the whole is not theirs to pass. Whoever had it goes
-/// on with the first.
+/// Its parts have its scope, queue, project and dependencies, and no check: that of the whole is not theirs to pass. Whoever
+/// had it goes on with the first; if nobody had it, it is offered to whose queue they lie on.
 fn split(
     batch: &mut Batch<'_>,
     (caller, by): (Caller, Sender),
@@ -390,7 +395,7 @@ fn split(
             text: None,
             project: whole.project.clone(),
             steps: Vec::new(),
-            dependencies: Vec::new(),
+            dependencies: whole.dependencies.clone(),
             parent: Some(id),
             estimate: None,
             reference: whole.reference.clone(),
@@ -403,53 +408,15 @@ fn split(
         };
         batch.record(*part, TaskEvent::Added { by, brief: Box::new(brief) });
     }
-    if let (Some(agent), Some((first, _))) = (worker, into.first()) {
-        let (spent, session) = (batch.spent_before(agent), batch.session_of(agent));
-        batch.record(*first, TaskEvent::Taken { by, agent, spent, session });
+    match (worker, into.first()) {
+        (Some(agent), Some((first, _))) => {
+            let (spent, session) = (batch.spent_before(agent), batch.session_of(agent));
+            batch.record(*first, TaskEvent::Taken { by, agent, spent, session });
+        }
+        (None, Some((first, _))) => offered(batch, by, *first, &queue),
+        (_, None) => {}
     }
     Ok(())
-}
-
-/// A finished task stays as it is: its successor is added. Any other lies on its queue again.
-fn reopen(
-    batch: &mut Batch<'_>,
-    (caller, by): (Caller, Sender),
-    id: TaskId,
-    (reason, recalled, successor): (&str, Option<&Task>, TaskId),
-) -> Result<TaskId, Refusal> {
-    let known = batch.task(id).or(recalled.filter(|task| task.id == id));
-    let task = known.ok_or_else(|| refused(id, TaskRefusal::NoSuchTask))?.clone();
-    of_adder(batch.fleet, caller, &task)?;
-    let queue = match &task.queue {
-        Queue::Agent(agent) if batch.present(*agent).is_none() => Queue::Nobody,
-        queue @ (Queue::Nobody | Queue::Agent(_) | Queue::Role(_)) => queue.clone(),
-    };
-    let is_over = task.is_over();
-    if is_over {
-        if batch.task(successor).is_some() {
-            return Err(refused(successor, TaskRefusal::Exists));
-        }
-        let mut steps = task.brief.steps.clone();
-        steps.iter_mut().for_each(|step| step.is_done = false);
-        let known = |parent: &TaskId| batch.fleet.tasks().get(*parent).is_some();
-        let parent = task.brief.parent.filter(known);
-        let check = match (&task.brief.check, by) {
-            // TK4: a command stays a person's word.
-            (Some(CheckSpec::Command { .. }), Sender::Agent(_) | Sender::Perennial) => None,
-            (check, _) => check.clone(),
-        };
-        let (queue, reopens) = (queue.clone(), Some(id));
-        let mut had_by: Vec<AgentId> = task.had().collect();
-        had_by.dedup();
-        let brief = Brief { steps, parent, check, queue, reopens, had_by, ..task.brief };
-        batch.record(successor, TaskEvent::Added { by, brief: Box::new(brief) });
-    } else {
-        let queue = queue.clone();
-        batch.record(id, TaskEvent::Reopened { by, queue, reason: reason.to_owned() });
-    }
-    let about = if is_over { successor } else { id };
-    offered(batch, by, about, &queue);
-    Ok(about)
 }
 
 /// The events by which an agent that is being born is on a task.
@@ -487,7 +454,9 @@ pub fn given_at_birth(
     if let Some(on) = super::waits_for(fleet.tasks(), task).next() {
         return Err(refused(id, TaskRefusal::Waits { on }));
     }
+    let worker = task.worker;
     batch.newborn = spent.map(|spent| (agent, spent));
     batch.give(by, agent, id);
+    batch.told_of_move(by, id, worker);
     Ok(batch.events)
 }

@@ -62,7 +62,7 @@ pub fn fold(task: &mut Task, event: &TaskEvent, at: Time) {
         TaskEvent::Counted { spent, added, .. } => counted(task, *spent, *added),
         TaskEvent::Claimed { by, reason, spent } => {
             enter(task, TaskState::Claimed(Awaiting::Word), *by, reason, at);
-            spend(task, *spent);
+            claimed(task, *by, *spent);
         }
         TaskEvent::CheckWanted { job, check, command, runs } => {
             let (check, command, runs) = (check.clone(), Box::new(command.clone()), *runs);
@@ -145,8 +145,10 @@ pub fn is_begun_by(event: &TaskEvent, agent: AgentId) -> Option<bool> {
     }
 }
 
+/// Whoever had it has it no longer, unless it lies on their own queue.
 fn moved(task: &mut Task, queue: &Queue) {
     task.queue = queue.clone();
+    task.worker = task.worker.filter(|worker| queue.agent() == Some(*worker));
     task.open_loop = None;
 }
 
@@ -161,6 +163,12 @@ fn raised(task: &mut Task, to: &Mailbox, at: Time, again_at: Option<Time>) {
         let (to, raised) = (to.clone(), it.raised + 1);
         **it = OpenLoop { to, raised, at, again_at, ..(**it).clone() };
     }
+}
+
+/// Of what lies on its queue an agent may say that it is done without having taken it.
+fn claimed(task: &mut Task, by: Sender, spent: Option<u64>) {
+    task.worker = by.agent().or(task.worker);
+    spend(task, spent);
 }
 
 /// What the worker spent on it since it went to work. If nobody has counted yet, the next count has it.

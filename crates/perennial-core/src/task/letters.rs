@@ -3,7 +3,7 @@
 //! A letter has its words with it, as they were told: nobody else wrote them, and they are short. What people and agents
 //! wrote stands in quotation marks; whoever shows a letter makes it harmless.
 
-use super::{Task, TaskState};
+use super::{Queue, Task, TaskState};
 use crate::id::{AgentId, MessageId, TaskId, derived};
 use crate::message::{Content, Mail, MailKind, Mailbox, MessageEvent, Priority, Sender};
 use crate::name::Name;
@@ -75,6 +75,29 @@ pub fn given(task: &Task, by: Sender) -> Words {
         subject: format!("task: {}", task.brief.title),
         text: format!(
             "{who}: {} {}.{step}\nThe tool `task` shows it (action show), marks steps (step) and claims it (done).",
+            task.id,
+            quoted(&task.brief.title)
+        ),
+    }
+}
+
+/// To whoever had a task that lies on another queue now.
+pub fn moved(task: &Task, by: Sender) -> Words {
+    let who = match by {
+        Sender::Person => "The operator",
+        Sender::Perennial => "Perennial",
+        Sender::Agent(_) => "Another agent",
+    };
+    let to = match (&task.state, &task.queue) {
+        (TaskState::Taken, _) | (_, Queue::Agent(_)) => "to another agent".to_owned(),
+        (_, Queue::Role(role)) => format!("to the queue of the role {role}"),
+        (_, Queue::Nobody) => "back to the queue of its project".to_owned(),
+    };
+    Words {
+        subject: format!("no longer yours: {}", task.brief.title),
+        text: format!(
+            "{who} moved {} {} {to}: it is no longer yours. Stop working on it.\nIf whoever goes on should know \
+             something, write it down with the tool `task` (action note).",
             task.id,
             quoted(&task.brief.title)
         ),

@@ -19,11 +19,7 @@ use crate::time::Time;
 /// What becomes of an agent's tasks when it is buried (TK6), and of the loops that it was told of.
 pub fn buried(fleet: &Fleet, agent: &Agent, now: Time) -> Vec<What> {
     let own: Vec<TaskId> = fleet.tasks().of(agent.id).map(|task| task.id).collect();
-    let is_told = |task: &&Task| {
-        let open_loop = task.open_loop.as_ref();
-        open_loop.is_some_and(|it| it.to == Mailbox::Agent(agent.id)) && !task.is_over()
-    };
-    let mut told: Vec<TaskId> = fleet.tasks().iter().filter(is_told).map(|task| task.id).collect();
+    let mut told: Vec<TaskId> = fleet.tasks().loops_told(agent.id).map(|task| task.id).collect();
     told.retain(|id| !own.contains(id));
     if own.is_empty() && told.is_empty() {
         return Vec::new();

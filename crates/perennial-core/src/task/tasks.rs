@@ -10,7 +10,7 @@ use crate::id::{AgentId, TaskId};
 use crate::name::NameKey;
 use crate::time::Time;
 
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Tasks {
     all: BTreeMap<TaskId, Arc<Task>>,
     /// Those that each agent has, or that lie on its queue.
@@ -21,9 +21,32 @@ pub struct Tasks {
     of_roles: BTreeMap<NameKey, BTreeSet<TaskId>>,
     /// The open loops that each agent was told of.
     told: BTreeMap<AgentId, BTreeSet<TaskId>>,
+    /// What each agent has added that is not over.
+    added: BTreeMap<AgentId, BTreeSet<TaskId>>,
+    /// The tasks that take up a finished one.
+    successors: BTreeMap<TaskId, BTreeSet<TaskId>>,
+    /// Verified parts of tasks in memory that have left memory since this daemon started. Those of earlier are looked up
+    /// in the journal by whoever needs them.
+    left_verified: BTreeMap<TaskId, BTreeSet<TaskId>>,
     /// Who waits for a task that is not over.
     dependants: BTreeMap<TaskId, BTreeSet<TaskId>>,
 }
+
+/// What left memory, and when, is no part of what the journal says.
+impl PartialEq for Tasks {
+    fn eq(&self, other: &Tasks) -> bool {
+        self.all == other.all
+            && self.of == other.of
+            && self.current == other.current
+            && self.of_roles == other.of_roles
+            && self.told == other.told
+            && self.added == other.added
+            && self.successors == other.successors
+            && self.dependants == other.dependants
+    }
+}
+
+impl Eq for Tasks {}
 
 impl Tasks {
     /// These are all tasks that are not over.
@@ -80,10 +103,21 @@ impl Tasks {
         task.assignee().into_iter().chain(told)
     }
 
+    /// How many tasks an agent has added that are not over.
+    pub fn unfinished_of(&self, agent: AgentId) -> usize {
+        self.added.get(&agent).map_or(0, BTreeSet::len)
+    }
+
     /// The tasks that name this one as a dependency and are not over.
     pub fn dependants(&self, id: TaskId) -> impl Iterator<Item = &Task> {
         let ids = self.dependants.get(&id).into_iter().flatten();
         ids.filter_map(|id| self.get(*id)).filter(|task| !task.is_over())
+    }
+
+    /// The task that takes up a finished one, while it is not over itself.
+    pub fn successor(&self, id: TaskId) -> Option<TaskId> {
+        let ids = self.successors.get(&id).into_iter().flatten();
+        ids.copied().find(|id| self.get(*id).is_some_and(|task| !task.is_over()))
     }
 
     /// Takes over another fleet's copy of a task that is equal to this one's.
@@ -95,9 +129,19 @@ impl Tasks {
 
     /// Forgets a task that is over.
     pub fn retire(&mut self, id: TaskId) {
-        if let Some(task) = self.all.remove(&id) {
-            self.unlist(&task);
+        let Some(task) = self.all.remove(&id) else { return };
+        self.unlist(&task);
+        self.left_verified.remove(&id);
+        let whole = task.brief.parent.filter(|whole| self.all.contains_key(whole));
+        let is_verified = matches!(task.state, TaskState::Verified(_));
+        if let Some(whole) = whole.filter(|_| is_verified) {
+            self.left_verified.entry(whole).or_default().insert(id);
         }
+    }
+
+    /// Whether a part of a task was verified and has left memory since.
+    pub fn has_left_verified(&self, whole: TaskId, part: TaskId) -> bool {
+        self.left_verified.get(&whole).is_some_and(|parts| parts.contains(&part))
     }
 
     /// Folds one event; returns what to plan again.
@@ -137,6 +181,12 @@ impl Tasks {
         if let Some(agent) = loop_told(&task) {
             self.told.entry(agent).or_default().insert(task.id);
         }
+        if let Some(agent) = unfinished_of(&task) {
+            self.added.entry(agent).or_default().insert(task.id);
+        }
+        if let Some(finished) = task.brief.reopens {
+            self.successors.entry(finished).or_default().insert(task.id);
+        }
         for on in &task.brief.dependencies {
             self.dependants.entry(*on).or_default().insert(task.id);
         }
@@ -158,6 +208,12 @@ impl Tasks {
         if let Some(agent) = loop_told(task) {
             remove(&mut self.told, &agent, task.id);
         }
+        if let Some(agent) = unfinished_of(task) {
+            remove(&mut self.added, &agent, task.id);
+        }
+        if let Some(finished) = &task.brief.reopens {
+            remove(&mut self.successors, finished, task.id);
+        }
         for on in &task.brief.dependencies {
             remove(&mut self.dependants, on, task.id);
         }
@@ -172,6 +228,11 @@ fn remove<K: Ord>(lists: &mut BTreeMap<K, BTreeSet<TaskId>>, key: &K, task: Task
             lists.remove(key);
         }
     }
+}
+
+/// The agent that has added a task, which is not over.
+pub(super) fn unfinished_of(task: &Task) -> Option<AgentId> {
+    task.added_by.agent().filter(|_| !task.is_over())
 }
 
 /// The role on whose queue a task lies that somebody may take.

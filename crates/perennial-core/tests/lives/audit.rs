@@ -31,7 +31,7 @@ use perennial_core::refusal::Refusal;
 use perennial_core::rest;
 use perennial_core::restart::Restart;
 use perennial_core::role::{Cycle, CycleUnit, RoleTerms, Span};
-use perennial_core::session::Phase;
+use perennial_core::session::{Phase, Process};
 use perennial_core::snapshot::{
     self, CommitId, RestoreEnded, RestoreOutcome, Restoring, SnapshotAsked, SnapshotCause,
     SnapshotEvent, SnapshotFiles, SnapshotMissed, SnapshotOrder, SnapshotReport, SnapshotTaken,
@@ -912,6 +912,58 @@ fn the_end_of_a_restore_plans_those_who_wait_in_its_tree() {
     let mut after = told.fleet.clone();
     let touched: Vec<Entity> = events.iter().flat_map(|event| after.evolve(event)).collect();
     assert!(touched.contains(&Entity::Agent(AgentId(2))), "{touched:?}");
+}
+
+/// After a reboot 2 and 3 start; 4, 5 and 6 stand in the line before 7, where files may be restored.
+fn three_before_another() -> Told {
+    let mut told = with_snapshots();
+    for (id, dir) in [(2, "/x"), (3, "/y"), (4, "/web"), (5, "/web"), (6, "/web"), (7, "/z")] {
+        let spawn = Spawn {
+            id: AgentId(id),
+            name: format!("a{id}").parse().ok(),
+            role: None,
+            parent: None,
+            launch: Launch { dir: dir.into(), project: format!("{dir}/.git"), ..launch() },
+            restart: Restart::OnCrash,
+            conversation: None,
+            situations: Vec::new(),
+        };
+        told.ask(Command::Spawn(Box::new(spawn))).unwrap();
+        told.executed(id);
+    }
+    told.reboot();
+    told.all_due();
+    assert_eq!(told.starting(), [2, 3]);
+    told
+}
+
+/// SR1: those that a restore holds back stand in nobody's way; who is next in spite of them is planned at once.
+#[test]
+fn who_stands_behind_those_that_a_restore_holds_back_is_planned() {
+    let is_planned = |told: &Told, events: &[Event]| {
+        let mut after = told.fleet.clone();
+        let touched: Vec<Entity> = events.iter().flat_map(|event| after.evolve(event)).collect();
+        touched.contains(&Entity::Agent(AgentId(7)))
+    };
+    let runs = |told: &Told, id: u128| {
+        let report = Report::Executed(Process { pid: 7, start_ticks: 7 });
+        let (agent, number) = (AgentId(id), told.number(id));
+        let report = Observation::Session { agent, number, report };
+        told.fleet.observe(&report, told.now)
+    };
+    // A place becomes free while files are being restored …
+    let mut told = three_before_another();
+    told.ask(restore(1, 2)).unwrap();
+    assert!(is_planned(&told, &runs(&told, 2)), "the next one that may start");
+    // … or a restore begins while a place is free.
+    let mut told = three_before_another();
+    told.executed(2);
+    let asked = Request { caller: Caller::Person, command: restore(1, 2) };
+    let begun = told.fleet.decide(&asked, told.now).unwrap();
+    assert!(is_planned(&told, &begun.events), "whoever is next instead");
+    told.ask(restore(1, 2)).unwrap();
+    told.all_due();
+    assert_eq!(told.starting(), [3, 7]);
 }
 
 #[test]

@@ -16,7 +16,7 @@ use perennial_core::event::{AgentEvent, Event, What};
 use perennial_core::exit::Exit;
 use perennial_core::fleet::Policy;
 use perennial_core::handoff::{
-    Answer, DEADLINE, HandoffCause, HandoffEvent, HandoffOrder, LINGER, QUIET,
+    Answer, CHURN_WITHIN, DEADLINE, HandoffCause, HandoffEvent, HandoffOrder, LINGER, QUIET,
 };
 use perennial_core::hearing::Obstacle;
 use perennial_core::hold::HeldFor;
@@ -743,6 +743,61 @@ fn what_was_put_off_is_due_in_the_same_window_when_the_time_is_over() {
     told.pass(Duration::from_secs(700));
     told.show(1, measured(86));
     assert!(told.agent(1).handoff.due.is_some());
+    assert_eq!(operator_mails(&told), 1);
+}
+
+/// HA9: nothing more has to be heard for what was put off to follow.
+#[test]
+fn what_was_put_off_follows_by_itself_when_the_time_is_over() {
+    let own_word = {
+        let source = Source::StatusLine;
+        let sample = Some(Sample { tokens: 900, window: 1000, usable: 1000, source });
+        Sign::Symptom { symptom: Symptom::OwnWord, sample }
+    };
+    let listed: fn(&mut Told) = |told| {
+        told.spawn_cli_under(Restart::OnCrash, 2, true, None).unwrap();
+        let parent = Some(NewParent::Agent(BOB.to_string()));
+        let settings = Settings { parent, ..Settings::default() };
+        let (target, then) = (AgentId(2).to_string(), Then::Nothing);
+        told.ask(Command::Set(Box::new(Set { target, settings, then }))).expect("set");
+        told.ask_as(OWN, Command::Stop(AgentId(2).to_string())).expect("its child");
+    };
+    let shown = |sign: Sign| move |told: &mut Told| drop(told.show(1, sign.clone()));
+    let causes: [(HandoffCause, Box<dyn Fn(&mut Told)>); 4] = [
+        (HandoffCause::Clock, Box::new(shown(measured(85)))),
+        (HandoffCause::Interesting, Box::new(listed)),
+        (HandoffCause::Interesting, Box::new(shown(Sign::LargeTurn { percent: 40 }))),
+        (HandoffCause::Symptom, Box::new(shown(own_word))),
+    ];
+    for (cause, happens) in causes {
+        let mut told = begun_by_the_clock();
+        let asked_at = told.agent(1).handoff.last.as_ref().expect("the last one").asked_at;
+        told.pass(Duration::from_secs(20));
+        happens(&mut told);
+        assert_eq!((told.agent(1).handoff.due.clone(), operator_mails(&told)), (None, 1));
+        assert_eq!(handoff_at(&told), None, "{cause:?}: its turn runs");
+        told.show(1, Sign::Waits(Wait::Input));
+        let time_over = asked_at + CHURN_WITHIN;
+        assert_eq!(handoff_at(&told), Some(time_over), "{cause:?}");
+        let due = Observation::Due { entity: Entity::Agent(BOB), timer: Timer::Handoff };
+        assert!(told.observe(&due).is_empty(), "{cause:?}: too early");
+        told.pass(time_over.since(told.now));
+        let events = told.observe(&due);
+        let [HandoffEvent::Asked(asked)] = what_happened(&events)[..] else { panic!("{events:?}") };
+        assert_eq!((asked.cause, operator_mails(&told)), (cause, 1));
+    }
+}
+
+/// HA9: what a window showed is over with it; what it shows again in the next one is put off without another letter.
+#[test]
+fn a_window_that_is_over_hands_off_nobody_and_the_next_one_may() {
+    let mut told = begun_by_the_clock();
+    told.show(1, measured(85));
+    told.show(1, Sign::WindowBegan);
+    told.show(1, Sign::Waits(Wait::Input));
+    assert_eq!(handoff_at(&told), None);
+    told.show(1, measured(85));
+    assert!(handoff_at(&told).is_some_and(|at| at > told.now));
     assert_eq!(operator_mails(&told), 1);
 }
 

@@ -28,6 +28,7 @@ mod snapshots;
 mod succession;
 mod symptoms;
 mod task_bounds;
+mod task_moves;
 mod task_rules;
 mod task_word;
 mod tasks;

@@ -1,5 +1,7 @@
 //! The edges of tasks' rules: what is exactly at a bound is taken, the next one is not.
 
+use std::time::Duration;
+
 use perennial_core::authority::Caller;
 use perennial_core::command::Command;
 use perennial_core::event::What;
@@ -9,8 +11,11 @@ use perennial_core::refusal::Refusal;
 use perennial_core::rest::Earned;
 use perennial_core::role::Span;
 use perennial_core::task::{
-    self, Brief, DEPENDENCIES_MAX, IMPORT_MAX, LEVELS_MAX, Queue, QueueWanted, SCOPE_BYTES_MAX,
-    SCOPE_MAX, STEPS_MAX, Step, TaskCommand, TaskImport, TaskRefusal, UNFINISHED_BY_AGENT_MAX,
+    self, BlockedOn, Brief, CHECK_LIMIT_MOST, CheckSpec, DEPENDENCIES_MAX, ESTIMATE_STEPS_MOST,
+    ESTIMATE_TOKENS_MOST, Estimate, IMPORT_MAX, LEVELS_MAX, Queue, QueueWanted, REASON_BYTES_MAX,
+    REFERENCE_BYTES_MAX, ROUNDS_MOST, Resolution, SCOPE_BYTES_MAX, SCOPE_MAX, STEP_BYTES_MAX,
+    STEPS_MAX, Step, StepWanted, TITLE_BYTES_MAX, TaskCommand, TaskImport, TaskRefusal,
+    UNFINISHED_BY_AGENT_MAX,
 };
 
 use crate::tasks::{
@@ -157,4 +162,93 @@ fn who_rests_leaves_what_is_unfinished() {
     assert_eq!(to, Mailbox::Agent(AgentId(ADA)));
     assert!(mail.excerpt.contains("still open (1)"), "{}", mail.excerpt);
     assert!(mail.excerpt.contains(&TaskId(11).to_string()), "{}", mail.excerpt);
+}
+
+/// Whatever asks, the bounds are the core's: nothing is made to fit.
+#[test]
+fn words_and_numbers_beyond_their_bounds_are_refused() {
+    let mut told = two();
+    add(&mut told, 10);
+    told.ask_as(agent(BOB), crate::tasks::take(10)).expect("taken");
+    let line = |most: usize| "x".repeat(most);
+    let limit = |seconds| {
+        let limit = Duration::from_secs(seconds);
+        Some(CheckSpec::Command { argv: vec!["check".to_owned()], limit })
+    };
+    let one = |text: String| vec![Step { text, is_done: false }];
+    let title = |title: String| Brief { title, ..brief("t") };
+    let good = [
+        title(line(TITLE_BYTES_MAX)),
+        Brief { steps: one(line(STEP_BYTES_MAX)), ..brief("t") },
+        Brief { reference: Some(line(REFERENCE_BYTES_MAX)), ..brief("t") },
+        Brief { rounds_max: 1, ..brief("t") },
+        Brief { rounds_max: ROUNDS_MOST, ..brief("t") },
+        Brief { check: limit(1), ..brief("t") },
+        Brief { check: limit(CHECK_LIMIT_MOST.as_secs()), ..brief("t") },
+        Brief { estimate: Some(Estimate::Tokens(1)), ..brief("t") },
+        Brief { estimate: Some(Estimate::Tokens(ESTIMATE_TOKENS_MOST)), ..brief("t") },
+        Brief { estimate: Some(Estimate::Steps(ESTIMATE_STEPS_MOST)), ..brief("t") },
+    ];
+    for (id, brief) in (20..).zip(good) {
+        told.ask(draft(id, brief, QueueWanted::Nobody)).expect("within bounds");
+    }
+    let bad = [
+        (title(line(TITLE_BYTES_MAX + 1)), "title"),
+        (title(" ".to_owned()), "title"),
+        (title("two\nlines".to_owned()), "title"),
+        (Brief { steps: one(line(STEP_BYTES_MAX + 1)), ..brief("t") }, "step"),
+        (Brief { reference: Some(line(REFERENCE_BYTES_MAX + 1)), ..brief("t") }, "reference"),
+        (Brief { rounds_max: 0, ..brief("t") }, "rounds"),
+        (Brief { rounds_max: ROUNDS_MOST + 1, ..brief("t") }, "rounds"),
+        (Brief { check: limit(0), ..brief("t") }, "check limit"),
+        (Brief { check: limit(CHECK_LIMIT_MOST.as_secs() + 1), ..brief("t") }, "check limit"),
+        (Brief { estimate: Some(Estimate::Tokens(0)), ..brief("t") }, "estimate"),
+        (
+            Brief { estimate: Some(Estimate::Tokens(ESTIMATE_TOKENS_MOST + 1)), ..brief("t") },
+            "estimate",
+        ),
+        (Brief { estimate: Some(Estimate::Steps(0)), ..brief("t") }, "estimate"),
+        (
+            Brief { estimate: Some(Estimate::Steps(ESTIMATE_STEPS_MOST + 1)), ..brief("t") },
+            "estimate",
+        ),
+    ];
+    let named = |why: TaskRefusal| match why {
+        TaskRefusal::NoLine { what, .. }
+        | TaskRefusal::TooLong { what, .. }
+        | TaskRefusal::OutOfRange { what, .. } => what,
+        other => panic!("{other:?}"),
+    };
+    for (brief, what) in bad {
+        let alone = told.ask(draft(50, brief.clone(), QueueWanted::Nobody));
+        assert_eq!(named(refusal(alone)), what);
+        let (to, tasks) =
+            (QueueWanted::Nobody, vec![TaskImport { id: TaskId(50), brief, is_done: false }]);
+        let listed = told.ask(Command::Task(Box::new(TaskCommand::Import { to, tasks })));
+        assert_eq!(named(refusal(listed)), what);
+    }
+    let (task, long) = (TaskId(10), "x".repeat(REASON_BYTES_MAX + 1));
+    let (two, step) = (long.clone(), StepWanted::Add(line(STEP_BYTES_MAX + 1)));
+    let into = vec![(TaskId(51), "a".to_owned()), (TaskId(52), "b\u{1b}".to_owned())];
+    for (wanted, what) in [
+        (TaskCommand::Step { task, step }, "step"),
+        (TaskCommand::Split { task, into }, "title"),
+        (TaskCommand::Block { task, on: BlockedOn::Work, reason: long }, "reason"),
+        (TaskCommand::Done { task, reason: two.clone(), check: Resolution::None }, "reason"),
+        (TaskCommand::Drop { task, reason: two, verified: Vec::new() }, "reason"),
+    ] {
+        assert_eq!(named(refusal(told.ask(Command::Task(Box::new(wanted))))), what);
+    }
+}
+
+/// What somebody wrote counts against what they may write, wherever it stands.
+#[test]
+fn all_words_of_a_task_are_counted() {
+    let task = TaskId(1);
+    let step = TaskCommand::Step { task, step: StepWanted::Add("four".to_owned()) };
+    assert_eq!(step.words(), 4);
+    let scope = vec!["src".to_owned(), "doc".to_owned()];
+    let whole = Brief { scope, reference: Some("JIRA-7".to_owned()), ..brief("title") };
+    let tasks = vec![TaskImport { id: task, brief: whole, is_done: false }];
+    assert_eq!(TaskCommand::Import { to: QueueWanted::Nobody, tasks }.words(), 5 + 6 + 6);
 }

@@ -391,7 +391,7 @@ fn a_loop_is_closed_by_whoever_moves_or_splits_it() {
 fn letters_name_few_tasks_and_quote_in_one_line() {
     let mut told = two();
     for id in 10..16 {
-        let title = Brief { title: "a ” b\u{7}c".to_owned(), ..brief("t") };
+        let title = Brief { title: "a ” b c".to_owned(), ..brief("t") };
         told.ask(draft(id, title, to(BOB))).expect("added");
     }
     let left = letters(&told.ask(bury(BOB)).expect("buried"));

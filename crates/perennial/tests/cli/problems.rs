@@ -40,6 +40,11 @@ fn every_error_is_a_problem() {
     let in_chunks =
         [format!("{:x}\r\n", large.len()).as_bytes(), &large, b"\r\n0\r\n\r\n"].concat();
     let huge_head = [&b"GET /v1/agents HTTP/1.1\r\nX: "[..], &vec![b'x'; 1 << 20]].concat();
+    let task = |more: &str| {
+        let dir = r#""/tmp""#;
+        let body = format!(r#"{{"action":"add","title":"t","dir":{dir},{more}}}"#);
+        post("/v1/tasks", &format!("Content-Length: {}", body.len()), body.as_bytes())
+    };
     for (what, request, status, kind) in [
         ("unknown route", get("/v1/nothing"), 404, "no-such-route"),
         ("unknown agent", get("/v1/agents/nobody"), 404, "no-such-agent"),
@@ -57,6 +62,12 @@ fn every_error_is_a_problem() {
             "bad-request",
         ),
         ("bad word", get("/v1/agents?state=asleep"), 400, "bad-state"),
+        ("no rounds", task(r#""rounds_max":0"#), 400, "bad-task"),
+        ("too many rounds", task(r#""rounds_max":101"#), 400, "bad-task"),
+        ("no time", task(r#""check_command":["a"],"check_limit_s":0"#), 400, "bad-task"),
+        ("too much time", task(r#""check_command":["a"],"check_limit_s":86401"#), 400, "bad-task"),
+        ("nothing to do", task(r#""estimate_steps":0"#), 400, "bad-task"),
+        ("no tokens", task(r#""estimate_tokens":0"#), 400, "bad-task"),
         ("wrong method", post("/v1/health", "Content-Length: 0", b""), 405, "no-such-method"),
         ("bad body", post(rename, "Content-Length: 1", b"{"), 400, "bad-request"),
         ("bad chunk", post(rename, chunked, b"zz\r\n{}\r\n0\r\n\r\n"), 400, "bad-body"),

@@ -21,7 +21,7 @@ Examples: perennial escalate --to parent -s 'new API' -m 'v2 has no list call'
           perennial escalate --to role:deacon -s 'a stuck rig' --vocabulary gastown
 
 It is told as mail. Unseen, it goes to the role that oversees that role, then to the parent of the agent that \
-escalates and those above, at last to the operator: after 4 minutes with severity critical, 15 minutes \
+escalates and those above, at last to the operator: after 3 min 45 s with severity critical, 15 minutes \
 with high, 1 hour with medium, 4 hours with low (`perennial config explain escalate_after_s`).")]
 pub struct Args {
     /// role:NAME, parent or operator

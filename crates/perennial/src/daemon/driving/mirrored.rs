@@ -12,7 +12,7 @@ use perennial_core::message::Sender;
 use perennial_core::post::{Author, PostEvent};
 use perennial_core::signal::{self, Beside, Derived, Party, SignalEvent, SignalKind};
 use perennial_core::state::{Roster, State};
-use perennial_core::task::Task;
+use perennial_core::task::{Task, TaskEvent};
 use perennial_core::time::Time;
 use perennial_engine::mirror::{BoardPost, Earlier, Measured, POSTS, SignalPage, work_file};
 use perennial_engine::supervisor::Supervisor;
@@ -136,7 +136,7 @@ impl Driver {
             let task = fleet.tasks().current(agent.id);
             mirror.put(agent, measured(agent, supervisor, presence, now), task);
         }
-        let changed = work_changed(events, tasks()).into_iter();
+        let changed = work_changed(events, touched, tasks()).into_iter();
         changed.filter_map(|id| fleet.agent(id)).for_each(|agent| self.mirror_work(agent));
         let copies = changed_tasks(events).filter_map(|id| fleet.tasks().copy(id));
         copies.for_each(|task| mirror.task(task));
@@ -162,7 +162,11 @@ impl Driver {
 }
 
 /// The agents whose work, or whose file of it, is another after these events.
-fn work_changed<'a>(events: &[Event], tasks: impl Iterator<Item = &'a Task>) -> BTreeSet<AgentId> {
+fn work_changed<'a>(
+    events: &[Event],
+    touched: &[AgentId],
+    tasks: impl Iterator<Item = &'a Task>,
+) -> BTreeSet<AgentId> {
     let changes = |event: &AgentEvent| match event {
         AgentEvent::Hatched(_)
         | AgentEvent::Checkpoint(_)
@@ -198,7 +202,16 @@ fn work_changed<'a>(events: &[Event], tasks: impl Iterator<Item = &'a Task>) -> 
     };
     let of_agents = events.iter().filter_map(Event::of_agent);
     let changed = of_agents.filter(|(_, event)| changes(event)).map(|(id, _)| id);
-    changed.chain(tasks.filter_map(|task| task.worker)).collect()
+    // Whoever had a task that was moved is no longer its worker.
+    let has_moved =
+        events.iter().any(|event| matches!(&event.what, What::Task(_, moved) if is_move(moved)));
+    let before = touched.iter().copied().filter(|_| has_moved);
+    changed.chain(before).chain(tasks.filter_map(|task| task.worker)).collect()
+}
+
+/// Whether a task may have another worker by it, or none.
+fn is_move(event: &TaskEvent) -> bool {
+    matches!(event, TaskEvent::Queued { .. } | TaskEvent::Reopened { .. } | TaskEvent::Taken { .. })
 }
 
 /// The tasks that events are about, each once.

@@ -57,7 +57,7 @@ pub fn task(fleet: &Fleet, task: &Task, caller: Caller) -> wire::Task {
         since: time::rfc3339(task.since),
         assignee: assignee(fleet, task),
         assignee_state: assignee_state(fleet, task),
-        agent_id: task.worker.or(task.queue.agent()).map(|id| id.to_string()),
+        agent_id: task.assignee().map(|id| id.to_string()),
         queue: queue(fleet, &task.queue),
         project: brief.project.clone(),
         steps: brief.steps.iter().map(step).collect(),
@@ -257,9 +257,10 @@ fn given_back(task: &Task) -> String {
 
 /// How a task that lies on a queue came there.
 fn open(task: &Task) -> String {
-    match (task.rounds, task.worker, task.reason.trim()) {
+    let was_taken = task.worker.is_some() || task.sessions.count > 0;
+    match (task.rounds, was_taken, task.reason.trim()) {
         (1.., ..) => given_back(task),
-        (0, Some(_), "") => "back on its queue".to_owned(),
+        (0, true, "") => "back on its queue".to_owned(),
         (0, _, "") => "not started".to_owned(),
         (0, ..) => "reopened".to_owned(),
     }

@@ -1,4 +1,4 @@
-//! Escalations: opened here, listed from the journal, newest first. When one is raised is decided by the core.
+//! Escalations: opened here, listed newest first: those that nobody has seen from memory, all of them from the journal. When one is raised is decided by the core.
 
 use axum::extract::State;
 use perennial_api::escalation::{Escalate, Escalation, SUBJECT_LIMIT, Severity as WireSeverity};
@@ -45,19 +45,16 @@ pub async fn list(
         None => EscalationId(u128::MAX),
     };
     let mut listed = Vec::new();
-    loop {
-        let page = surface.told_escalations(before, limit).await?;
-        let Some(last) = page.last() else { break };
-        before = last.id;
-        let is_open = |one: &Told| one.end.is_none();
-        for one in page.into_iter().filter(|one| !asked.open || is_open(one)) {
-            if listed.len() < limit && surface.sees_escalation(caller, &one).await? {
-                listed.push(surface.shown_escalation(one).await?);
-            }
-        }
-        if listed.len() == limit {
-            break;
-        }
+    if asked.open {
+        let open = surface.open_escalations(before).await?;
+        surface.list_seen(caller, open, limit, &mut listed).await?;
+        return json(&listed);
+    }
+    while listed.len() < limit {
+        let (page, last) = surface.told_escalations(caller, before, limit).await?;
+        let Some(last) = last else { break };
+        before = last;
+        surface.list_seen(caller, page, limit, &mut listed).await?;
     }
     form.escalations(&listed)
 }
@@ -135,22 +132,63 @@ impl Surface {
         }
     }
 
+    /// Adds those that the caller may see, as far as there is room.
+    async fn list_seen(
+        &self,
+        caller: Caller,
+        page: Vec<Told>,
+        limit: usize,
+        listed: &mut Vec<Escalation>,
+    ) -> Result<(), ProblemResponse> {
+        for one in page {
+            if listed.len() == limit {
+                break;
+            }
+            if self.sees_escalation(caller, &one).await? {
+                listed.push(self.shown_escalation(one).await?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Those that nobody has seen, the newest first.
+    async fn open_escalations(&self, before: EscalationId) -> Result<Vec<Told>, ProblemResponse> {
+        let open = self.driver.look(move |view| {
+            let all = view.supervisor.fleet().escalations().iter();
+            let told = |one: &escalation::Escalation| Told {
+                id: one.id,
+                at: one.opened_at,
+                matter: one.matter.clone(),
+                steps: one.steps.clone(),
+                until: one.until,
+                end: None,
+            };
+            all.filter(|one| one.id < before).map(told).collect::<Vec<Told>>()
+        });
+        let mut open = open.await?;
+        open.sort_unstable_by_key(|one| std::cmp::Reverse(one.id));
+        Ok(open)
+    }
+
+    /// A page of all, and the last one of it, readable or not.
     async fn told_escalations(
         &self,
+        caller: Caller,
         before: EscalationId,
         limit: usize,
-    ) -> Result<Vec<Told>, ProblemResponse> {
+    ) -> Result<(Vec<Told>, Option<EscalationId>), ProblemResponse> {
         let read = move |journal: &dyn Store| {
             let first = journal.streams_before(&Entity::Escalation(before), limit)?;
             let id = |record: &perennial_store::Record| match record.stream {
                 Some(Entity::Escalation(id)) => Some(id),
                 Some(_) | None => None,
             };
-            let all = first.iter().filter_map(id).map(|id| told(journal, id));
+            let ids: Vec<EscalationId> = first.iter().filter_map(id).collect();
+            let all = ids.iter().map(|id| told(journal, *id));
             let all: Result<Vec<Option<Told>>, _> = all.collect();
-            Ok(all?.into_iter().flatten().collect())
+            Ok((all?.into_iter().flatten().collect(), ids.last().copied()))
         };
-        self.read(read).await
+        self.read_as(caller, read).await
     }
 
     /// As texts are seen: by persons, by who escalated and who was told, and by those above them.

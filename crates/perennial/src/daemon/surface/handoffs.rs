@@ -87,7 +87,7 @@ impl Surface {
         });
         let ((mut wanted, in_memory), harnesses) = (wanted.await?, self.harnesses.clone());
         let rules = self.reader.rules().clone();
-        self.read(move |journal| {
+        self.read_as(caller, move |journal| {
             let (mut sessions, mut unread) = (Vec::new(), Vec::new());
             wanted.extend(ended(journal, caller, only, &in_memory)?);
             for one in &wanted {

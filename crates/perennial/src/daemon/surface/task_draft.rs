@@ -1,15 +1,15 @@
-//! A task that somebody wants added: what a request says of it is checked here, and bounded.
+//! A task that somebody wants added, as the core is asked for it. How much may be said of it is said there.
 
 use std::path::Path;
 use std::time::Duration;
 
-use perennial_api::task::{NewTaskStep, TITLE_LIMIT, TaskRequest};
+use perennial_api::task::{NewTaskStep, TaskRequest};
 use perennial_core::authority::Caller;
 use perennial_core::id::TaskId;
 use perennial_core::name::Name;
 use perennial_core::task::{
     Brief, CHECK_LIMIT, CheckSpec, Estimate, Queue, QueueWanted, REFERENCE_BYTES_MAX, ROUNDS_MAX,
-    STEP_BYTES_MAX, Step, TaskCommand, TaskDraft, TaskImport,
+    STEP_BYTES_MAX, Step, TITLE_BYTES_MAX, TaskCommand, TaskDraft, TaskImport,
 };
 
 use super::answer::ProblemResponse;
@@ -20,8 +20,6 @@ use crate::daemon::showing::problems::task as problems;
 use crate::daemon::surface::checks;
 use crate::{project_file, roles};
 
-const ROUNDS_MOST: u32 = 100;
-const LIMIT_MOST_S: u64 = 86_400;
 const WORDS_MAX: usize = 64;
 
 impl Surface {
@@ -63,7 +61,7 @@ impl Surface {
         let text = request.text.as_deref().map(body).transpose()?;
         let reference = request.reference.as_deref();
         let brief = Brief {
-            title: line("title", &title, TITLE_LIMIT)?,
+            title: line("title", &title, TITLE_BYTES_MAX)?,
             text: text.as_ref().map(|body| body.text.clone()),
             steps: request.steps.into_iter().map(step).collect::<Result<_, _>>()?,
             dependencies,
@@ -74,7 +72,7 @@ impl Surface {
                 .transpose()?,
             scope: request.scope,
             check,
-            rounds_max: request.rounds_max.unwrap_or(ROUNDS_MAX).clamp(1, ROUNDS_MOST),
+            rounds_max: request.rounds_max.unwrap_or(ROUNDS_MAX),
             queue: Queue::Nobody,
             reopens: None,
             had_by: Vec::new(),
@@ -95,8 +93,7 @@ impl Surface {
         (argv, limit_s): (Vec<String>, Option<u64>),
         project: &str,
     ) -> Result<Option<CheckSpec>, ProblemResponse> {
-        let limit_s = limit_s.unwrap_or(CHECK_LIMIT.as_secs());
-        let limit = Duration::from_secs(limit_s.clamp(1, LIMIT_MOST_S));
+        let limit = limit_s.map_or(CHECK_LIMIT, Duration::from_secs);
         Ok(match (name, argv) {
             (Some(_), argv) if !argv.is_empty() => {
                 let why = "a task has one check: a name or a command";
@@ -130,7 +127,7 @@ impl Surface {
             let of_task = |problem: ProblemResponse| {
                 ProblemResponse(problems::in_list(&one.title, problem.0))
             };
-            let title = line("title", &one.title, TITLE_LIMIT).map_err(of_task)?;
+            let title = line("title", &one.title, TITLE_BYTES_MAX).map_err(of_task)?;
             let mut steps = Vec::new();
             for step in &one.steps {
                 let text = line("step", &step.text, STEP_BYTES_MAX).map_err(of_task)?;

@@ -8,8 +8,7 @@ use std::path::Path;
 use axum::extract::State;
 use perennial_api::query;
 use perennial_api::task::{
-    NewTaskStep, TEXT_LIMIT, TITLE_LIMIT, Task as Wire, TaskAction, TaskNote, TaskPart,
-    TaskRequest, TaskWords,
+    NewTaskStep, TEXT_LIMIT, Task as Wire, TaskAction, TaskNote, TaskPart, TaskRequest, TaskWords,
 };
 use perennial_core::authority::Caller;
 use perennial_core::command::Command;
@@ -20,8 +19,8 @@ use perennial_core::job::JobCommand;
 use perennial_core::message::Sender;
 use perennial_core::reason::Verb;
 use perennial_core::task::{
-    BlockedOn, CHECK_LIMIT, CheckSpec, REASON_BYTES_MAX, Resolution, STEP_BYTES_MAX, StepWanted,
-    Task, TaskCommand, TaskEvent, TaskState,
+    self, BlockedOn, CHECK_LIMIT, CheckSpec, Resolution, STEP_BYTES_MAX, StepWanted,
+    TITLE_BYTES_MAX, Task, TaskCommand, TaskEvent, TaskState,
 };
 use perennial_core::text::Digest;
 use perennial_core::time::Time;
@@ -55,24 +54,9 @@ pub async fn show(
 
 pub(super) fn line(what: &str, text: &str, most: usize) -> Result<String, ProblemResponse> {
     let text = text.trim();
-    let is_line = !text.is_empty() && text.len() <= most && !text.chars().any(char::is_control);
-    match is_line {
+    match task::is_line(text, most) {
         true => Ok(text.to_owned()),
-        false => {
-            let why = format!("it is one line of 1 to {most} bytes, without control characters");
-            Err(ProblemResponse(problems::bad(what, &why)))
-        }
-    }
-}
-
-fn words(what: &str, text: Option<String>) -> Result<String, ProblemResponse> {
-    let text = text.unwrap_or_default();
-    match text.len() <= REASON_BYTES_MAX {
-        true => Ok(text),
-        false => {
-            let why = format!("it has at most {REASON_BYTES_MAX} bytes");
-            Err(ProblemResponse(problems::bad(what, &why)))
-        }
+        false => Err(ProblemResponse(problems::no_line(what, most))),
     }
 }
 
@@ -258,11 +242,11 @@ impl Surface {
                 let on = blocked_on(request.on.as_deref())?;
                 let reason = request.text.filter(|text| !text.trim().is_empty());
                 let reason = reason.ok_or_else(|| missing("the reason", "block"))?;
-                TaskCommand::Block { task, on, reason: words("reason", Some(reason))? }
+                TaskCommand::Block { task, on, reason }
             }
             TaskAction::Done => {
                 let check = self.resolved(task).await?;
-                let reason = words("summary", request.text)?;
+                let reason = request.text.unwrap_or_default();
                 TaskCommand::Done { task, reason, check }
             }
             action @ (TaskAction::Verify | TaskAction::Reject) => {
@@ -270,7 +254,7 @@ impl Surface {
                 let note =
                     request.text.as_deref().filter(|text| is_done && !text.trim().is_empty());
                 let note = note.map(body).transpose()?;
-                let reason = words("reason", request.text)?;
+                let reason = request.text.unwrap_or_default();
                 TaskCommand::Verify { task, is_done, reason, note }
             }
             TaskAction::Split => {
@@ -283,21 +267,21 @@ impl Surface {
                 TaskCommand::Reopen {
                     task,
                     note: note.map(body).transpose()?,
-                    reason: words("reason", request.text)?,
+                    reason: request.text.unwrap_or_default(),
                     recalled: Some(Box::new(known)),
                     successor: new_id(0),
                 }
             }
             TaskAction::Drop => {
-                let (reason, verified) =
-                    (words("reason", request.text)?, self.verified_beside(task).await?);
-                TaskCommand::Drop { task, reason, verified }
+                let verified = self.verified_beside(task).await?;
+                TaskCommand::Drop { task, reason: request.text.unwrap_or_default(), verified }
             }
             TaskAction::Add | TaskAction::Import => panic!("{:?} changes no task", request.action),
         })
     }
 
-    /// Which parts of the whole that a task is a part of are verified and have left memory.
+    /// Which parts of the whole that a task is a part of are verified and have left memory. Of those that leave it between
+    /// this and the decision the core itself knows.
     async fn verified_beside(&self, id: TaskId) -> Result<Vec<TaskId>, ProblemResponse> {
         let left = self.driver.look(move |view| {
             let tasks = view.supervisor.fleet().tasks();
@@ -318,7 +302,7 @@ impl Surface {
     /// How the check of a task would be run now.
     async fn resolved(&self, id: TaskId) -> Result<Resolution, ProblemResponse> {
         let task = self.known_task(id).await?;
-        let worker = task.worker;
+        let worker = task.assignee();
         let dir = self.driver.look(move |view| {
             let fleet = view.supervisor.fleet();
             worker.and_then(|id| fleet.agent(id)).map(|agent| agent.launch.dir.clone())
@@ -355,7 +339,7 @@ impl Surface {
 /// The parts that a task is split into, each with an id of its own.
 fn parts(titles: &[NewTaskStep]) -> Result<Vec<(TaskId, String)>, ProblemResponse> {
     let part = |(place, step): (u128, &NewTaskStep)| {
-        Ok((new_id(place), line("title", &step.text, TITLE_LIMIT)?))
+        Ok((new_id(place), line("title", &step.text, TITLE_BYTES_MAX)?))
     };
     (0..).zip(titles).map(part).collect()
 }

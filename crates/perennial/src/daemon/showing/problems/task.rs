@@ -59,6 +59,11 @@ pub(super) fn refused(
         TaskRefusal::NoSuchStep { step, steps } => no_such_step(task, *step, *steps),
         TaskRefusal::TooFew { what, least } => too_few(what, *least),
         TaskRefusal::TooMany { what, most } => too_many(what, *most),
+        TaskRefusal::NoLine { what, most } => no_line(what, *most),
+        TaskRefusal::TooLong { what, most } => bad(what, &format!("it has at most {most} bytes")),
+        TaskRefusal::OutOfRange { what, least, most } => {
+            bad(what, &format!("it is a number from {least} to {most}"))
+        }
         TaskRefusal::BadScope { path } => {
             let path: String = path.chars().filter(|c| !c.is_control()).take(100).collect();
             Problem::new(400, "bad-scope", format!("invalid path '{path}'"))
@@ -137,6 +142,10 @@ pub fn bad(what: &str, why: &str) -> Problem {
     Problem::new(400, "bad-task", format!("invalid {what}"))
         .because(why)
         .next("`perennial task --help` shows how")
+}
+
+pub fn no_line(what: &str, most: usize) -> Problem {
+    bad(what, &format!("it is one line of 1 to {most} bytes, without control characters"))
 }
 
 pub fn bad_state(word: &str, known: &[&str]) -> Problem {
