@@ -309,7 +309,8 @@ fn in_directory<'a>(
     path: &'a Path,
     open: fn(&Path, &Path) -> io::Result<MirrorDirectory>,
 ) -> io::Result<(MirrorDirectory, &'a str)> {
-    let name = path.file_name().and_then(|name| name.to_str()).ok_or(io::ErrorKind::InvalidInput)?;
+    let name =
+        path.file_name().and_then(|name| name.to_str()).ok_or(io::ErrorKind::InvalidInput)?;
     Ok((open(root, path.parent().ok_or(io::ErrorKind::InvalidInput)?)?, name))
 }
 
