@@ -123,7 +123,7 @@ impl Taking<'_> {
             Err(error) if depth > 0 && self.is_theirs(&error) => {
                 // Nothing builds on what was kept for it.
                 for (common_dir, commit) in self.new_refs.split_off(refs) {
-                    base_ref::release(&common_dir, commit)?;
+                    base_ref::release(&common_dir, &self.owner, commit)?;
                 }
                 Ok(GitSide::plain(&error))
             }
@@ -163,7 +163,7 @@ impl Taking<'_> {
             // UN1. A look leaves nothing behind, and nothing relies on what it saw.
             let kept = match self.pack.is_look() {
                 true => Ok(base_ref::Kept::Before),
-                false => base_ref::keep(repository, commit),
+                false => base_ref::keep(repository, &self.owner, commit),
             };
             match kept {
                 Ok(kept) => {
@@ -178,7 +178,7 @@ impl Taking<'_> {
                     if let Some(ids) = found.filter(|_| is_borrowed) {
                         (base, reachable) = (Some(commit), ids);
                     } else if kept == base_ref::Kept::Now {
-                        base_ref::release(&repository.common_dir, commit)?;
+                        base_ref::release(&repository.common_dir, &self.owner, commit)?;
                     }
                 }
                 Err(error) => {
