@@ -11,6 +11,7 @@
 mod dropping;
 mod kept;
 mod restoring;
+mod unrecorded;
 
 use serde::{Deserialize, Serialize};
 
@@ -30,6 +31,7 @@ use crate::time::Time;
 pub use dropping::{SnapshotTerms, due_at, follow};
 pub use kept::{CommitId, KeptSnapshots, SnapshotHead, SnapshotPlace, StoredSnapshot};
 pub use restoring::{Restoring, given_up, is_in};
+pub use unrecorded::{DaemonBefore, left_by, left_since};
 
 /// Paths that were left out are recorded up to this many; all of them are counted.
 pub const MOST_LISTED: usize = 50;
@@ -39,7 +41,8 @@ pub enum SnapshotEvent {
     /// One is to be taken; told again by a daemon that takes a wish over.
     Wanted(SnapshotWanted),
     Taken(SnapshotTaken),
-    /// Nothing has changed since this one, which serves.
+    /// Nothing has changed since this one, which serves: a wish, or, with the number 0, whoever asked. From then on it counts
+    /// as asked for (SD2).
     Unchanged {
         wish: u32,
         why: SnapshotCause,
@@ -237,7 +240,7 @@ pub struct SnapshotOrder {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SnapshotAsked {
-    /// A snapshot is durable.
+    /// A snapshot is durable. It may be one that is recorded.
     Taken(SnapshotCause, SnapshotFiles),
     /// Files of a snapshot are to be put back.
     Restore {
@@ -258,9 +261,21 @@ pub fn decide(
 ) -> Result<Decision, Refusal> {
     let agent = in_use(fleet, caller, &order.target)?;
     let evidence = asked(caller.witness(Verb::Snapshot)?, now);
+    let about = vec![Entity::Agent(agent.id)];
     let (event, read) = match &order.what {
         SnapshotAsked::Taken(why, files) => {
-            (taken(agent, *why, files.clone(), evidence), Vec::new())
+            let event = match agent.snapshot_record.kept.find(&files.store, &files.commit) {
+                Some(known) if known.why.is_asked() => {
+                    return Ok(Decision { about, ..Decision::default() });
+                }
+                Some(known) => {
+                    let (wish, why, number) = (0, *why, known.number);
+                    let unchanged = SnapshotEvent::Unchanged { wish, why, number };
+                    AgentEvent::Snapshot(Box::new(unchanged))
+                }
+                None => taken(agent, *why, files.clone(), evidence),
+            };
+            (event, Vec::new())
         }
         SnapshotAsked::Restore { number, present, with_index, work_tree, in_tree } => {
             tree_is_free(fleet, work_tree, in_tree)?;
@@ -275,7 +290,6 @@ pub fn decide(
         }
     };
     let events = vec![Event { at: now, what: What::Agent(agent.id, event) }];
-    let about = vec![Entity::Agent(agent.id)];
     Ok(Decision { about, events, read, ..Decision::default() })
 }
 
@@ -355,7 +369,10 @@ pub fn evolve(agent: &mut Agent, event: &SnapshotEvent, at: Time) {
             keeping::was_taken(agent, taken);
             agent.snapshot_record.kept.taken(taken, at);
         }
-        SnapshotEvent::Unchanged { wish, .. } => keeping::was_unchanged(agent, *wish),
+        SnapshotEvent::Unchanged { wish, why, number } => {
+            keeping::was_unchanged(agent, *wish);
+            agent.snapshot_record.kept.served(*number, *why);
+        }
         SnapshotEvent::Missed(missed) => keeping::was_missed(agent, missed),
         SnapshotEvent::Dropped { numbers, .. } => agent.snapshot_record.kept.dropped(numbers),
         SnapshotEvent::Removed { numbers, .. } => agent.snapshot_record.kept.removed(numbers),

@@ -6,8 +6,11 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
+use std::os::fd::AsFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+
+use rustix::fs::{Mode, OFlags};
 
 /// A file of at most this many bytes is read at once.
 const SMALL_FILE_BYTES: usize = 1 << 10;
@@ -45,7 +48,22 @@ pub fn open_to_append(path: &Path) -> io::Result<File> {
 
 /// All of a regular file; one that is longer than `most` is an error.
 pub fn read(path: &Path, links: Links, most: u64) -> io::Result<Vec<u8>> {
-    let (file, length) = open_measured(path, links)?;
+    read_all(open_measured(path, links)?, most)
+}
+
+/// The same for a text.
+pub fn read_text(path: &Path, links: Links, most: u64) -> io::Result<String> {
+    String::from_utf8(read(path, links, most)?).map_err(io::Error::other)
+}
+
+/// The same for a text in a directory that is open; a link in its place is refused.
+pub fn read_text_in(directory: impl AsFd, name: &str, most: u64) -> io::Result<String> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let opened = rustix::fs::openat(directory, name, flags, Mode::empty())?;
+    String::from_utf8(read_all(regular(opened.into())?, most)?).map_err(io::Error::other)
+}
+
+fn read_all((file, length): (File, u64), most: u64) -> io::Result<Vec<u8>> {
     // Room for all of it, so that a large one is not copied while it grows; no more than a file that says it is huge may have.
     let length = length.min(most).min(ROOM_BYTES_MAX) as usize;
     let mut bytes = Vec::with_capacity(SMALL_FILE_BYTES.max(length + 1));
@@ -54,11 +72,6 @@ pub fn read(path: &Path, links: Links, most: u64) -> io::Result<Vec<u8>> {
         return Err(io::Error::other(format!("it is larger than {most} bytes")));
     }
     Ok(bytes)
-}
-
-/// The same for a text.
-pub fn read_text(path: &Path, links: Links, most: u64) -> io::Result<String> {
-    String::from_utf8(read(path, links, most)?).map_err(io::Error::other)
 }
 
 /// A file and its length.

@@ -5,8 +5,9 @@
 //!
 //! Invariants
 //! - SD1  The newest snapshot of an agent, the newest of each of its work trees, that of its last checkpoint, and those
-//!   that a restore is using are never dropped.
-//! - SD2  What a person asked for is dropped only because there is too much of it, never for its age.
+//!   that a restore is using are never dropped; nor is any of an agent in the cemetery, by number or by age.
+//! - SD2  What a person asked for, also when it was there already, is dropped only because there is too much of it, never for
+//!   its age.
 //! - SD3  At least as many are kept as the operator set. They go several at a time: to find out what a repository no
 //!   longer needs takes as long for one as for many.
 
@@ -17,6 +18,7 @@ use crate::agent::Agent;
 use crate::effect::{Effect, Plan, RemoveEffect, SnapshotEffect};
 use crate::event::AgentEvent;
 use crate::fleet::Fleet;
+use crate::state::Roster;
 use crate::time::Time;
 
 const DAY: Duration = Duration::from_secs(86_400);
@@ -93,12 +95,16 @@ fn aging(agent: &Agent) -> impl Iterator<Item = &SnapshotHead> {
 
 /// SD1
 fn may_go(agent: &Agent, head: &SnapshotHead) -> bool {
+    let is_dead = agent.state.roster() == Roster::Cemetery;
     let in_place = all(agent).filter(|other| other.place == head.place);
     let newest_in_place = in_place.map(|other| other.number).max();
     let of_checkpoint = agent.checkpoint.as_ref().and_then(|last| last.snapshot);
     let restoring = agent.snapshot_record.restoring.as_ref();
     let is_used = restoring.is_some_and(|it| [it.number, it.present].contains(&head.number));
-    newest_in_place != Some(head.number) && of_checkpoint != Some(head.number) && !is_used
+    !is_dead
+        && newest_in_place != Some(head.number)
+        && of_checkpoint != Some(head.number)
+        && !is_used
 }
 
 fn dropped(numbers: Vec<u32>, why: DropCause) -> Option<AgentEvent> {

@@ -57,6 +57,7 @@ impl<'de> Deserialize<'de> for CommitId {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SnapshotHead {
     pub number: u32,
+    /// Why it was taken, or, if somebody asked for it later, that.
     pub why: SnapshotCause,
     pub at: Time,
     /// Which of the agent's places it is of.
@@ -97,6 +98,15 @@ impl KeptSnapshots {
 
     pub fn get(&self, number: u32) -> Option<&SnapshotHead> {
         self.kept.iter().find(|head| head.number == number)
+    }
+
+    /// The newest that has this commit.
+    pub fn find(&self, store: &str, commit: &str) -> Option<&SnapshotHead> {
+        let commit = CommitId::parse(commit)?;
+        let is_it = |head: &&SnapshotHead| {
+            head.commit == commit && self.place(head).is_some_and(|place| place.store == store)
+        };
+        self.kept.iter().rev().find(is_it)
     }
 
     pub fn place(&self, head: &SnapshotHead) -> Option<&SnapshotPlace> {
@@ -141,6 +151,14 @@ impl KeptSnapshots {
         let place = u32::try_from(place).unwrap_or(u32::MAX);
         let (number, why) = (taken.number, taken.why);
         self.kept.push(SnapshotHead { number, why, at, place, commit });
+    }
+
+    /// Folds that nothing has changed since a snapshot: what somebody asked for counts as that from then on.
+    pub fn served(&mut self, number: u32, why: SnapshotCause) {
+        let head = self.kept.iter_mut().find(|head| head.number == number);
+        if let Some(head) = head.filter(|head| why.is_asked() && !head.why.is_asked()) {
+            head.why = why;
+        }
     }
 
     /// Folds that snapshots are dropped.

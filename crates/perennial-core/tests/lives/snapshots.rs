@@ -26,10 +26,14 @@ fn order(what: SnapshotAsked) -> Command {
 }
 
 fn taken() -> Command {
+    taken_as(0)
+}
+
+fn taken_as(commit: u32) -> Command {
     let files = SnapshotFiles {
         store: "web.git".into(),
         work_tree: "/web".into(),
-        commit: "0".repeat(40),
+        commit: format!("{commit:040x}"),
         base: None,
         files: 1,
         bytes: 1,
@@ -68,10 +72,10 @@ fn number(events: &[Event]) -> Option<u32> {
 fn numbers_have_no_gaps_and_survive_a_restart() {
     let mut told = Told::new();
     told.spawn(1, Some("bob"), Restart::Never);
-    assert_eq!(number(&told.ask(taken()).unwrap()), Some(1));
-    assert_eq!(number(&told.ask(taken()).unwrap()), Some(2));
+    assert_eq!(number(&told.ask(taken_as(1)).unwrap()), Some(1));
+    assert_eq!(number(&told.ask(taken_as(2)).unwrap()), Some(2));
     told.restart();
-    assert_eq!(number(&told.ask(taken()).unwrap()), Some(3));
+    assert_eq!(number(&told.ask(taken_as(3)).unwrap()), Some(3));
     assert_eq!(told.agent(1).snapshots, 3);
 }
 
@@ -202,6 +206,52 @@ fn old_snapshots_are_dropped_by_age_but_never_the_newest() {
     let plan = told.fleet.plan(&Entity::Agent(AgentId(1)), told.now);
     assert!(plan.timers.iter().any(|(timer, at)| *timer == Timer::Retain && *at <= told.now));
     assert_eq!((dropped(&due(&mut told)), kept(&told)), (vec![2, 3], vec![1, 4]));
+}
+
+/// SD2. A person asks for what is there already, because somebody else had it taken a moment ago.
+#[test]
+fn a_snapshot_that_is_asked_for_later_is_kept_as_an_asked_one() {
+    let mut told = Told::new();
+    told.spawn(1, Some("bob"), Restart::Never);
+    under(&mut told, 100, 100, Some(30));
+    take_all(&mut told, SnapshotCause::Commit, 3);
+    let SnapshotAsked::Taken(why, files) = asked_of(&taken_as(1)) else { unreachable!() };
+    for (number, why) in [(1, why), (2, SnapshotCause::BeforeRestore)] {
+        let files = SnapshotFiles { commit: format!("{number:040x}"), ..files.clone() };
+        let events = told.ask(order(SnapshotAsked::Taken(why, files))).unwrap();
+        let [What::Agent(_, AgentEvent::Snapshot(event))] = &*whats(&events) else {
+            panic!("{events:?}")
+        };
+        assert_eq!(**event, SnapshotEvent::Unchanged { wish: 0, why, number });
+    }
+    assert_eq!(told.agent(1).snapshots, 3, "no number is given twice");
+    // To say so once is enough.
+    assert_eq!(told.ask(taken_as(1)).unwrap(), []);
+    take_all(&mut told, SnapshotCause::Commit, 1);
+    told.restart();
+    told.pass(Duration::from_secs(86_400) * 40);
+    let (entity, timer) = (Entity::Agent(AgentId(1)), Timer::Retain);
+    assert_eq!(dropped(&told.observe(&Observation::Due { entity, timer })), [3]);
+}
+
+fn whats(events: &[Event]) -> Vec<What> {
+    events.iter().map(|event| event.what.clone()).collect()
+}
+
+/// They may be the only copy of its unfinished work: no rule of time takes them.
+#[test]
+fn snapshots_of_the_dead_do_not_age() {
+    let mut told = Told::new();
+    told.spawn(1, Some("bob"), Restart::Never);
+    under(&mut told, 100, 100, Some(30));
+    take_all(&mut told, SnapshotCause::Commit, 4);
+    told.ask(Command::Bury { target: "bob".into(), summary: None }).unwrap();
+    let entity = Entity::Agent(AgentId(1));
+    let timers = told.fleet.plan(&entity, told.now).timers;
+    assert!(timers.iter().all(|(timer, _)| *timer != Timer::Retain), "{timers:?}");
+    told.pass(Duration::from_secs(86_400) * 60);
+    assert_eq!(dropped(&told.observe(&Observation::Due { entity, timer: Timer::Retain })), [0; 0]);
+    assert_eq!(kept(&told), [1, 2, 3, 4]);
 }
 
 fn restore_of(agent: u128, number: u32, work_tree: &str) -> Command {

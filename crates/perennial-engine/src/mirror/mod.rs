@@ -12,6 +12,7 @@
 //!   the next one.
 
 mod board;
+mod directory;
 mod identity;
 mod place;
 mod roster;

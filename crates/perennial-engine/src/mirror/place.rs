@@ -1,10 +1,9 @@
 //! Where a project's part of the mirror is: below the mirror's root, or in the project's own work tree, if its owner
 //! said so (`perennial init`).
 //!
-//! Never follows a link below a work tree: whoever works there could lead it anywhere.
+//! Opens nothing there: whoever works in a tree could lead it anywhere by a link (`directory.rs`).
 
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::regular_file::{self, Links};
@@ -78,31 +77,10 @@ pub(super) fn all(root: &Path) -> Vec<PathBuf> {
                 let to = regular_file::read_text(&path, Links::Refuse, POINTER_BYTES_MAX).ok()?;
                 Some(PathBuf::from(to.trim_end()))
             }
-            false => Some(path).filter(|path| path.is_dir()),
+            false => Some(path),
         }
     };
     entries.filter_map(directory).collect()
-}
-
-/// Makes the directory of a file, unless a link is in its way. The mirror's own root is ours, and may be anywhere.
-pub(super) fn make_directory(root: &Path, directory: &Path) -> io::Result<()> {
-    if directory.starts_with(root) {
-        return fs::create_dir_all(directory);
-    }
-    let within = directory.ancestors().find(|above| above.ends_with(IN_PROJECT));
-    let within = within.ok_or_else(|| io::Error::other("it is in no .perennial"))?;
-    for above in [within, directory] {
-        if above != within {
-            match fs::create_dir(above) {
-                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-                Ok(()) | Err(_) => {}
-            }
-        }
-        if !fs::symlink_metadata(above)?.is_dir() {
-            return Err(io::Error::other("a link or a file is in the way"));
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

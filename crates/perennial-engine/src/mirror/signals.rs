@@ -1,14 +1,18 @@
 //! `signals/<time>-<source>-<target>-<kind>.json`: one file for each signal, the newest ones only. Signals that have all of
 //! this in common are numbered: `…-<kind>-2.json`.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use perennial_core::time::Time;
 use serde_json::{Map, Value, json};
 
+use super::directory::MirrorDirectory;
 use crate::timestamp::{rfc3339, rfc3339_seconds};
+
+pub(super) const DIRECTORY: &str = "signals";
 
 /// At most this many are kept for each project.
 const KEPT: usize = 500;
@@ -37,17 +41,26 @@ pub(super) struct SignalFiles {
 }
 
 impl SignalFiles {
-    /// A new file's path; the oldest beyond the limit go. Nothing if a file has this signal already.
-    pub fn place(&mut self, project: &Path, page: &SignalPage, text: &str) -> Option<PathBuf> {
-        let directory = project.join("signals");
-        let names = self.names.entry(directory.clone()).or_insert_with(|| listed(&directory));
+    /// A new file's name in the directory of a path; the oldest beyond the limit go. Nothing if a file has this signal
+    /// already.
+    pub fn place(
+        &mut self,
+        (path, directory): (&Path, &MirrorDirectory),
+        page: &SignalPage,
+        text: &str,
+    ) -> io::Result<Option<String>> {
+        let names = match self.names.entry(path.to_owned()) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => new.insert(listed(directory)?),
+        };
         let mut name = file_name(page, 1);
         for number in 2.. {
             if !names.contains(&name) {
                 break;
             }
-            if fs::read_to_string(directory.join(&name)).is_ok_and(|written| written == text) {
-                return None;
+            let written = directory.read_text(&name, text.len() as u64);
+            if written.is_ok_and(|written| written == text) {
+                return Ok(None);
             }
             name = file_name(page, number);
         }
@@ -55,16 +68,14 @@ impl SignalFiles {
         while names.len() > KEPT
             && let Some(oldest) = names.pop_first()
         {
-            let _ = fs::remove_file(directory.join(oldest));
+            let _ = directory.remove(&oldest);
         }
-        Some(directory.join(name))
+        Ok(Some(name))
     }
 }
 
-fn listed(directory: &Path) -> BTreeSet<String> {
-    let files = fs::read_dir(directory).into_iter().flatten().flatten();
-    let names = files.filter_map(|file| file.file_name().into_string().ok());
-    names.filter(|name| name.ends_with(".json")).collect()
+fn listed(directory: &MirrorDirectory) -> io::Result<BTreeSet<String>> {
+    Ok(directory.names()?.into_iter().filter(|name| name.ends_with(".json")).collect())
 }
 
 /// In the order of time; safe as a file's name whatever agents are called.
@@ -114,12 +125,26 @@ mod tests {
 
     /// The file's name, if it is a new one.
     fn put(files: &mut SignalFiles, directory: &Path, page: &SignalPage) -> Option<String> {
-        let text = text(page);
-        let path = files.place(directory, page, &text)?;
-        assert_eq!(path.parent(), Some(&*directory.join("signals")));
-        fs::create_dir_all(path.parent().expect("a parent")).expect("made");
-        fs::write(&path, text).expect("written");
-        path.file_name().map(|name| name.to_string_lossy().into_owned())
+        let (text, path) = (text(page), directory.join(DIRECTORY));
+        let open = MirrorDirectory::make(directory, &path).expect("made");
+        let name = files.place((&path, &open), page, &text).expect("placed")?;
+        open.replace(&name, &text).expect("written");
+        Some(name)
+    }
+
+    #[test]
+    fn a_pipe_under_the_name_of_a_signal_is_no_signal() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let signals = directory.path().join(DIRECTORY);
+        std::fs::create_dir(&signals).expect("made");
+        let pipe = signals.join(file_name(&page(0), 1));
+        rustix::fs::mkfifoat(rustix::fs::CWD, pipe, rustix::fs::Mode::RUSR).expect("a pipe");
+        let (told, heard) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            told.send(put(&mut SignalFiles::default(), directory.path(), &page(0)))
+        });
+        let name = heard.recv_timeout(std::time::Duration::from_secs(20)).expect("no wait");
+        assert!(name.is_some_and(|name| name.ends_with("-2.json")));
     }
 
     /// A task and its last part may be verified by one decision: two signals, and two files.
@@ -147,7 +172,8 @@ mod tests {
         for number in 0..KEPT as u64 + 3 {
             put(&mut files, directory.path(), &page(number)).expect("a new file");
         }
-        let left = listed(&directory.path().join("signals"));
+        let left = MirrorDirectory::open(directory.path(), &directory.path().join(DIRECTORY));
+        let left = listed(&left.expect("open")).expect("listed");
         assert_eq!(left.len(), KEPT);
         assert!(
             left.iter().all(|name| name.contains("-______etc_passwd-b_b-GUIDANCE")),

@@ -1,9 +1,7 @@
 //! The mirror's thread: takes pages, and writes each file at most once a second, or when the start of an agent waits for it.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
@@ -14,17 +12,21 @@ use perennial_core::id::AgentId;
 use perennial_core::task::Task;
 
 use super::board::{self, BoardPost, POSTS};
+use super::directory::MirrorDirectory;
 use super::identity::Identity;
 use super::place;
 use super::signals::{self, SignalFiles, SignalPage};
 use super::tasks::TaskLines;
 use super::{Earlier, Measured, is_over, roster};
 use crate::host::monotonic::{Moment, now};
+use crate::regular_file::{self, Links};
 
 /// A file is written at most once in this time.
 const PACE: Duration = Duration::from_secs(1);
 /// MI3
 const LAID_OUT: &str = "laid-out";
+/// A number is not longer.
+const LAID_OUT_BYTES_MAX: u64 = 20;
 /// At most this many of the dead are in a project's roster.
 const DEAD: usize = 100;
 
@@ -113,7 +115,7 @@ pub(super) struct Writer {
 
 impl Writer {
     pub fn new(root: PathBuf, earlier: Earlier) -> Writer {
-        place::all(&root).iter().for_each(|project| sweep(project));
+        place::all(&root).iter().for_each(|project| sweep(&root, project));
         let mut writer = Writer {
             root,
             of_agents: BTreeMap::new(),
@@ -171,11 +173,14 @@ impl Writer {
                 self.waiting.extend(self.rosters.keys().cloned().map(Page::Board));
             }
             Order::Signal(project, signal) => {
-                let directory = place::directory(&self.root, &project);
+                let path = place::directory(&self.root, &project).join(signals::DIRECTORY);
                 let text = signals::text(&signal);
-                if let Some(path) = self.signals.place(&directory, &signal, &text) {
-                    self.replace(&path, &text);
-                }
+                let put = |files: &mut SignalFiles| {
+                    let directory = MirrorDirectory::make(&self.root, &path)?;
+                    let name = files.place((&path, &directory), &signal, &text)?;
+                    name.map_or(Ok(()), |name| directory.replace(&name, &text))
+                };
+                tell_failure(&path, &put(&mut self.signals));
             }
             Order::PutUpTo(record) => {
                 self.put_up_to = record;
@@ -287,7 +292,7 @@ impl Writer {
         let is_written = self.replace(&path, &text);
         if let Some((old, _)) = self.files.get(page).filter(|(old, _)| is_written && *old != path) {
             // Renamed, dead, or its project's part was moved: the page has another file.
-            let _ = fs::remove_file(old);
+            let _ = remove(&self.root, old);
         }
         match is_last {
             true => _ = self.files.remove(page),
@@ -297,40 +302,84 @@ impl Writer {
 
     /// MI1
     fn replace(&self, path: &Path, text: &str) -> bool {
-        let done = replace(&self.root, path, text);
-        if let Err(error) = &done {
-            tracing::warn!(path = %path.display(), %error, "mirror file not written");
-        }
+        let done = in_directory(&self.root, path, MirrorDirectory::make)
+            .and_then(|(directory, name)| directory.replace(name, text));
+        tell_failure(path, &done);
         done.is_ok()
     }
 }
 
-fn replace(root: &Path, path: &Path, text: &str) -> io::Result<()> {
-    let directory = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
-    place::make_directory(root, directory)?;
-    let mut temporary = path.as_os_str().to_owned();
-    temporary.push(".tmp");
-    let temporary = PathBuf::from(temporary);
-    // What lies there is ours from an earlier try, or a link that is not to be followed.
-    let _ = fs::remove_file(&temporary);
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&temporary)?;
-    file.write_all(text.as_bytes())?;
-    fs::rename(&temporary, path)
+fn tell_failure(path: &Path, done: &io::Result<()>) {
+    if let Err(error) = done {
+        tracing::warn!(path = %path.display(), %error, "mirror file not written");
+    }
+}
+
+/// The directory of a file, open, and the file's name in it.
+fn in_directory<'a>(
+    root: &Path,
+    path: &'a Path,
+    open: fn(&Path, &Path) -> io::Result<MirrorDirectory>,
+) -> io::Result<(MirrorDirectory, &'a str)> {
+    let name =
+        path.file_name().and_then(|name| name.to_str()).ok_or(io::ErrorKind::InvalidInput)?;
+    Ok((open(root, path.parent().ok_or(io::ErrorKind::InvalidInput)?)?, name))
+}
+
+fn remove(root: &Path, path: &Path) -> io::Result<()> {
+    let (directory, name) = in_directory(root, path, MirrorDirectory::open)?;
+    directory.remove(name)
 }
 
 /// MI3: the record up to which the last daemon had laid out everything, if it said so.
 pub fn laid_out_up_to(root: &Path) -> Option<u64> {
-    fs::read_to_string(root.join(LAID_OUT)).ok()?.parse().ok()
+    let text = regular_file::read_text(&root.join(LAID_OUT), Links::Refuse, LAID_OUT_BYTES_MAX);
+    text.ok()?.parse().ok()
 }
 
 /// Left-over temporary files of a daemon that was killed.
-fn sweep(project: &Path) {
+fn sweep(root: &Path, project: &Path) {
     let below = place::SUBDIRECTORIES.map(|name| project.join(name));
-    for directory in std::iter::once(project.to_owned()).chain(below) {
-        for file in fs::read_dir(directory).into_iter().flatten().flatten() {
-            if file.path().extension().is_some_and(|extension| extension == "tmp") {
-                let _ = fs::remove_file(file.path());
+    for path in std::iter::once(project.to_owned()).chain(below) {
+        let Ok(directory) = MirrorDirectory::open(root, &path) else { continue };
+        for name in directory.names().unwrap_or_default() {
+            if name.ends_with(".tmp") {
+                let _ = directory.remove(&name);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+
+    use super::*;
+
+    /// For what happens at once.
+    const SOON: Duration = Duration::from_secs(20);
+
+    #[test]
+    fn a_pipe_in_the_place_of_a_file_holds_nobody() {
+        let root = tempfile::tempdir().unwrap();
+        let pipe = root.path().join(LAID_OUT);
+        rustix::fs::mkfifoat(rustix::fs::CWD, pipe, rustix::fs::Mode::RUSR).unwrap();
+        let (told, heard) = channel();
+        let path = root.path().to_owned();
+        std::thread::spawn(move || told.send(laid_out_up_to(&path)));
+        assert_eq!(heard.recv_timeout(SOON), Ok(None));
+    }
+
+    #[test]
+    fn what_a_killed_daemon_left_is_swept_and_nothing_else() {
+        let root = tempfile::tempdir().unwrap();
+        let project = root.path().join("site-1");
+        std::fs::create_dir_all(project.join("work")).unwrap();
+        for name in ["a.tmp", "work/b.tmp", "work/b.json"] {
+            std::fs::write(project.join(name), "").unwrap();
+        }
+        Writer::new(root.path().to_owned(), Earlier::default());
+        let left = ["a.tmp", "work/b.tmp", "work/b.json"].map(|name| project.join(name).exists());
+        assert_eq!(left, [false, false, true]);
     }
 }

@@ -344,7 +344,8 @@ fn a_pipe_in_the_place_of_a_file_blocks_nobody_else() {
     sealed.ok(["spawn", "bob", "--", "sleep", "1000"]);
     sealed.kill_daemon();
     fs::create_dir_all(&sealed.home.config).expect("a directory");
-    for path in [sealed.home.config.join("config.toml"), sealed.home.hooks_missed()] {
+    let laid_out = sealed.home.mirror().join("laid-out");
+    for path in [sealed.home.config.join("config.toml"), sealed.home.hooks_missed(), laid_out] {
         pipe_at(&path);
     }
     sealed.start_daemon();

@@ -119,3 +119,50 @@ fn no_agent_moves_a_projects_mirror() {
     assert_eq!(told.matches("code 3").count(), 2, "{told}");
     assert!(sealed.dir.join(".perennial").exists());
 }
+
+/// A link in place of a directory was once listed, and what it led to was taken for old signals and temporary files.
+#[test]
+fn what_links_below_the_mirror_lead_to_is_left_alone() {
+    let sealed = Sealed::up();
+    let (tree, data) = (sealed.dir.join("plain"), sealed.dir.join("data"));
+    fs::create_dir_all(&tree).expect("made");
+    fs::create_dir_all(&data).expect("made");
+    let path = tree.to_str().expect("a path");
+    sealed.ok(["init", path]);
+    let own = tree.join(".perennial");
+    for number in 0..600 {
+        fs::write(data.join(format!("{number}.json")), "mine").expect("written");
+    }
+    fs::write(data.join("mine.tmp"), "mine").expect("written");
+    for part in ["signals", "work"] {
+        symlink(&data, own.join(part)).expect("linked");
+    }
+    sealed.ok(["spawn", "ada", "--dir", path, "--", "sleep", "1000000"]);
+    sealed.until("its roster is there", || own.join("roster.jsonl").is_file());
+    sealed.ok(["down"]);
+    assert_eq!(fs::read_dir(&data).expect("a directory").count(), 601);
+    // Nor does the next daemon clean up there, also if all of the mirror is a link now.
+    fs::rename(&own, tree.join("before")).expect("renamed");
+    symlink(&data, &own).expect("linked");
+    sealed.start_daemon();
+    sealed.ok(["spawn", "bob", "--dir", path, "--", "sleep", "1000000"]);
+    sealed.ok(["down"]);
+    assert_eq!(fs::read_dir(&data).expect("a directory").count(), 601);
+}
+
+/// A limit on the size of files ends it when it writes the first one.
+#[test]
+fn one_that_was_killed_midway_is_followed_by_another() {
+    let sealed = Sealed::up();
+    let tree = sealed.dir.join("plain");
+    fs::create_dir_all(&tree).expect("made");
+    let killed = sealed.command(["init", tree.to_str().expect("a path")]);
+    let mut limited = std::process::Command::new("sh");
+    limited.args(["-c", "ulimit -c 0; ulimit -f 0; exec \"$0\" \"$@\""]).arg(PROGRAM);
+    limited.args(killed.get_args());
+    limited.envs(killed.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let ran = limited.output().expect("a shell");
+    assert!(!ran.status.success(), "{ran:?}");
+    sealed.ok(["init", tree.to_str().expect("a path")]);
+    assert_eq!(fs::read_dir(&tree).expect("a directory").count(), 1);
+}

@@ -2,9 +2,11 @@
 //! time; the way out is told.
 
 use perennial_api::answer::Why;
+use perennial_api::snapshot::SnapshotTaken;
 
 use crate::processes;
 use crate::sealed::{Sealed, pid};
+use crate::snapshot::{Project, git};
 
 /// The journal's files, as they are now.
 struct Backup(Vec<(std::path::PathBuf, Vec<u8>)>);
@@ -230,4 +232,32 @@ fn a_lost_end_of_the_journal_is_told_and_who_may_be_affected_is_held() {
     sealed.ok(["wake", "ada"]);
     sealed.until("it runs again", || sealed.show("ada").state == "working");
     sealed.assert_nobody_doubled();
+}
+
+/// An older journal was put back, and snapshots that it does not know are what is left of somebody's work. Neither the daemon
+/// that finds it out removes them nor the next one, and another snapshot that is dropped does not take them along.
+#[test]
+fn snapshots_that_a_lost_record_told_of_stay() {
+    let project = Project::new();
+    let sealed = &project.sealed;
+    let dir = project.dir.to_str().expect("text");
+    sealed.ok(["spawn", "bob", "--dir", dir, "--", "/bin/sh", "-c", "read x"]);
+    let take = |text: &str| -> SnapshotTaken {
+        project.write("new.txt", text);
+        sealed.json(&["snapshot", "take", "bob"])
+    };
+    let known = take("known\n").snapshot;
+    let older = backup(sealed);
+    let lost = take("its record is lost\n").snapshot;
+    sealed.kill_daemon();
+    restore(sealed, &older);
+    let refs = || git(known.repository.as_ref(), "for-each-ref --format=%(objectname)");
+    for is_told in [true, false] {
+        assert_eq!(sealed.ok(["up"]).contains("missing from the journal"), is_told);
+        // One that is taken now stands behind all that the start ordered, and after it all is as before.
+        let number = take(&format!("later {is_told}\n")).snapshot.number;
+        sealed.ok(["snapshot", "show", "bob", &number.to_string()]);
+        assert!(refs().contains(&lost.commit), "{}", refs());
+        sealed.kill_daemon();
+    }
 }

@@ -261,6 +261,21 @@ fn without_its_repository_a_snapshot_gives_back_what_it_has() {
     );
 }
 
+/// Whoever asks for what was taken a moment ago without being asked has it kept as long as any other that was asked for.
+#[test]
+fn what_is_asked_for_again_is_told_as_asked_for() {
+    let project = Project::new();
+    let sealed = &project.sealed;
+    project.spawn("bob");
+    sealed.ok(["stop", "bob"]);
+    let before = project.snapshots();
+    assert_eq!((before.len(), &*before[0].why), (1, "planned-end"));
+    let taken: SnapshotTaken = sealed.json(&["snapshot", "take", "bob"]);
+    assert!(taken.is_same && taken.snapshot.number == 1, "{taken:?}");
+    let story = sealed.ok(["events", "--agent", "bob"]);
+    assert!(story.contains("snapshot 1 is kept as asked: nothing has changed since"), "{story}");
+}
+
 /// What a daemon took and was killed before it could record it.
 #[test]
 fn the_next_daemon_removes_snapshots_that_nobody_recorded() {

@@ -2,7 +2,7 @@
 //! What is left in many packs, or in packs that hold little else, is written again as one.
 //!
 //! Invariants
-//! - DR1  A ref on a base commit goes after the snapshots do, and only if no other snapshot of the store names it.
+//! - DR1  A ref of ours on a base commit goes after the snapshots do, and only if no other snapshot of the store names it.
 //! - DR2  A snapshot that somebody else holds stays.
 //! - DR3  A pack is removed once everything in it that is needed is in another one, durably.
 
@@ -14,6 +14,7 @@ use std::time::Duration;
 use super::borrowing;
 use super::pack_writer::PackWriter;
 use super::path_text::unescape;
+use super::stat_cache::StatCache;
 use super::state_file::StateFile;
 use super::store::{SnapshotStore, pack_indexes};
 use crate::git::base_ref;
@@ -32,6 +33,7 @@ const MOST_PACKS: usize = 40;
 const MOST_FOLDED: u64 = 64 << 20;
 /// Of repositories in repositories, and more.
 const MOST_DEPTH: usize = 16;
+const NO_COMMIT: ObjectId = ObjectId([0; 20]);
 
 /// A base commit and the git directory whose ref keeps it.
 pub type Base = (PathBuf, ObjectId);
@@ -52,19 +54,15 @@ pub fn drop_snapshots(
     drop_chosen(store, holder, || Ok(commits.to_vec()))
 }
 
-/// Drops snapshots of `holder` that nobody recorded, if they were taken, or found unchanged, before a moment: whoever had them
-/// taken has had time to record them since. Tells how many there were.
+/// Drops snapshots of `holder` that nobody recorded, if they were taken, or found unchanged, in a time (in nanoseconds since
+/// 1970). Tells how many there were.
 pub fn drop_unrecorded(
     store: &SnapshotStore,
     holder: Option<&str>,
     recorded: &HashSet<ObjectId>,
-    before_ns: i64,
+    within_ns: (i64, i64),
 ) -> Result<usize, GitError> {
-    let chosen = || -> Result<Vec<ObjectId>, GitError> {
-        let mut old = store.refs_before(holder, before_ns)?;
-        old.retain(|commit| !recorded.contains(commit));
-        Ok(old)
-    };
+    let chosen = || unrecorded(store, holder, recorded, within_ns);
     // A store in which there is nothing to do is not waited for.
     let count = chosen()?.len();
     if count > 0 {
@@ -73,13 +71,25 @@ pub fn drop_unrecorded(
     Ok(count)
 }
 
+/// Those snapshots, of which nothing is changed.
+pub fn unrecorded(
+    store: &SnapshotStore,
+    holder: Option<&str>,
+    recorded: &HashSet<ObjectId>,
+    within_ns: (i64, i64),
+) -> Result<Vec<ObjectId>, GitError> {
+    let mut found = store.refs_within(holder, within_ns)?;
+    found.retain(|commit| !recorded.contains(commit));
+    Ok(found)
+}
+
 fn drop_chosen(
     store: &SnapshotStore,
     holder: Option<&str>,
     choose: impl FnOnce() -> Result<Vec<ObjectId>, GitError>,
 ) -> Result<u64, GitError> {
     let latest = monotonic::now() + LOCKED_WITHIN;
-    let _lock = store.lock(&|| monotonic::now() < latest)?;
+    let lock = store.lock(&|| monotonic::now() < latest)?;
     let packs = stored_packs(store)?;
     let own: HashSet<ObjectId> = packs.iter().flat_map(|pack| &pack.ids).copied().collect();
     let objects = store.objects()?;
@@ -102,12 +112,27 @@ fn drop_chosen(
     }
     freed += fold(store, &objects, left, &needed)?;
     for (repository, base) in released.difference(&kept) {
-        base_ref::release(repository, *base)?;
+        base_ref::release(repository, &lock.owner, *base)?;
         let _ = std::fs::remove_file(store.base(*base));
     }
     let borrowed = kept.iter().map(|(repository, _)| &**repository).collect();
     borrowing::forget_others(store, &borrowed)?;
+    forget_caches(store)?;
     Ok(freed)
+}
+
+/// The newest snapshot of a work tree is the last one to go: without it, what is known of the tree's files serves nobody.
+fn forget_caches(store: &SnapshotStore) -> Result<(), GitError> {
+    let caches = store.path().join("stat-cache");
+    for entry in std::fs::read_dir(&caches).at(&caches)?.flatten() {
+        let cache = StatCache::load(&entry.path());
+        // One that was filled before the first snapshot names none.
+        let last = cache.last().filter(|last| last.commit != NO_COMMIT);
+        if last.is_some_and(|last| !store.has(last.commit)) {
+            std::fs::remove_file(entry.path()).at(&entry.path())?;
+        }
+    }
+    Ok(())
 }
 
 fn stored_packs(store: &SnapshotStore) -> Result<Vec<StoredPack>, GitError> {

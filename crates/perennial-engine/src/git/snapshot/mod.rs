@@ -14,6 +14,7 @@
 
 mod against_head;
 mod base;
+mod base_owner;
 mod borrowing;
 mod contents;
 mod diff;
@@ -43,7 +44,7 @@ use serde::{Deserialize, Serialize};
 pub use against_head::against_head;
 pub use contents::{Contents, StoredFile, Unit};
 pub use diff::{Change, ChangeKind, PatchLimits, compare, patch};
-pub use drop::{drop_snapshots, drop_unrecorded};
+pub use drop::{drop_snapshots, drop_unrecorded, unrecorded};
 pub use path_text::escape;
 pub use restore::{Restored, Stopped, WithIndex, check_restore, restore, restore_to};
 pub use state_file::StateFile;

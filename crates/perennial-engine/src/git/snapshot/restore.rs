@@ -22,6 +22,7 @@ use super::contents::{Contents, StoredFile, permissions};
 use super::obstacles;
 use super::path_text::{escape, unescape};
 use super::restore_index::IndexLock;
+use super::store::SnapshotStore;
 use super::take::{TakeOrder, look};
 use super::write_file::{Directory, Expected};
 use crate::git::base_ref;
@@ -85,7 +86,7 @@ pub fn restore(
     if top.work_tree != order.directory {
         return Err(GitError::Replaced(order.directory.to_owned()).into());
     }
-    let (root, locks) = prepared(&top, target, (&wanted, &there), with_index)?;
+    let (root, locks) = prepared(order, (&top, target), (&wanted, &there), with_index)?;
     let mut doing = Doing {
         root: &root,
         target,
@@ -117,17 +118,17 @@ pub fn check_restore(
 ) -> Result<(), GitError> {
     let files = (&target.files(), &present.files());
     let top = repository::find(order.directory)?;
-    prepared(&top, target, files, with_index).map(|_| ())
+    prepared(order, (&top, target), files, with_index).map(|_| ())
 }
 
 /// The work tree and the locks of its indexes, if nothing is in the way.
 fn prepared(
-    top: &Repository,
-    target: &Contents,
+    order: &TakeOrder<'_>,
+    (top, target): (&Repository, &Contents),
     (wanted, there): (&Files, &Files),
     with_index: WithIndex,
 ) -> Result<(Directory, Vec<LockedIndex>), GitError> {
-    check_repositories(top, target)?;
+    check_repositories(order, top, target)?;
     let root = Directory::open(&top.work_tree).at(&top.work_tree)?;
     let obstacles = obstacles::find(&root, (target, wanted), there)?;
     if !obstacles.is_empty() {
@@ -141,7 +142,12 @@ fn prepared(
 }
 
 /// RS6. A repository without commits is a new beginning of the one that was lost.
-fn check_repositories(top: &Repository, target: &Contents) -> Result<(), GitError> {
+fn check_repositories(
+    order: &TakeOrder<'_>,
+    top: &Repository,
+    target: &Contents,
+) -> Result<(), GitError> {
+    let store = SnapshotStore::of(order.snapshots, top);
     for unit in &target.units {
         let commit = unit.state.base.as_deref().or(unit.state.head_commit.as_deref());
         let Some(commit) = commit.and_then(ObjectId::parse) else { continue };
@@ -157,8 +163,8 @@ fn check_repositories(top: &Repository, target: &Contents) -> Result<(), GitErro
         let repository = nested.as_ref().unwrap_or(top);
         let has_commits = repository.head().is_ok_and(|head| head.commit.is_some());
         let is_the_same = !has_commits
-            || base_ref::is_kept(repository, commit)
-            || ObjectStore::open(&repository.objects_dir())?.has(commit)?;
+            || ObjectStore::open(&repository.objects_dir())?.has(commit)?
+            || base_ref::is_kept(repository, &store.lock(&|| (order.go_on)(0))?.owner, commit);
         if !is_the_same {
             return Err(GitError::AnotherRepository(repository.work_tree.clone()));
         }

@@ -14,8 +14,10 @@ use std::time::Duration;
 
 use rustix::fs::{FlockOperation, Timespec, Timestamps};
 
+use super::base_owner;
 use super::pack_writer::{TEMPORARY, sync_directory};
 use super::walk::FileStat;
+use crate::git::base_ref::RefOwner;
 use crate::git::error::{At, GitError};
 use crate::git::id_set::IdSet;
 use crate::git::object::{ObjectId, ObjectKind, hash};
@@ -107,8 +109,9 @@ impl SnapshotStore {
             }
         }
         self.remove_leftovers()?;
+        let owner = base_owner::of(self)?;
         let now_ns = touch(&file).at(&path)?;
-        Ok(StoreLock { now_ns, _file: file })
+        Ok(StoreLock { now_ns, owner, _file: file })
     }
 
     /// ST2.
@@ -176,19 +179,19 @@ impl SnapshotStore {
         Ok(())
     }
 
-    /// The snapshots of a holder that were taken, or found to be the present, before a moment.
-    pub fn refs_before(
+    /// The snapshots of a holder that were taken, or found to be the present, in a time.
+    pub fn refs_within(
         &self,
         holder: Option<&str>,
-        before_ns: i64,
+        (from_ns, to_ns): (i64, i64),
     ) -> Result<Vec<ObjectId>, GitError> {
         let refs = self.refs(holder);
-        let is_old = |id: &ObjectId| {
+        let is_within = |id: &ObjectId| {
             let stat = rustix::fs::stat(refs.join(id.to_string()));
-            stat.is_ok_and(|stat| FileStat::from(stat).modified_ns < before_ns)
+            stat.is_ok_and(|stat| (from_ns..to_ns).contains(&FileStat::from(stat).modified_ns))
         };
         let ids = list(&refs)?.into_iter().filter_map(|name| ObjectId::parse(&name));
-        Ok(ids.filter(is_old).collect())
+        Ok(ids.filter(is_within).collect())
     }
 
     pub fn remove_ref(&self, holder: Option<&str>, commit: ObjectId) -> Result<(), GitError> {
@@ -218,6 +221,8 @@ impl SnapshotStore {
 pub struct StoreLock {
     /// By the clock that stamps files.
     pub now_ns: i64,
+    /// Of the refs on base commits.
+    pub owner: RefOwner,
     _file: std::fs::File,
 }
 
@@ -257,7 +262,7 @@ fn is_ref(refs: &Path, commit: ObjectId) -> bool {
     text.is_some_and(|text| text == format!("{commit}\n").into_bytes())
 }
 
-fn short(bytes: &[u8]) -> String {
+pub fn short(bytes: &[u8]) -> String {
     hash(ObjectKind::Blob, bytes).to_string()[..DIGITS].to_owned()
 }
 

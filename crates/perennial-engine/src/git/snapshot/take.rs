@@ -2,7 +2,8 @@
 //!
 //! Invariants
 //! - TK1  Nothing is written to the store if nothing changed since the last snapshot of the same work tree.
-//! - TK2  A work tree that can't be read to its end, or not in time, leaves nothing behind, no ref among it.
+//! - TK2  A snapshot that comes to nothing, because its work tree can't be read to its end, not in time, or because the store
+//!   can't be written, leaves nothing behind, no ref among it.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -11,8 +12,9 @@ use super::contents::Contents;
 use super::pack_writer::PackWriter;
 use super::stat_cache::{CachedFiles, Last, NewStatCache, StatCache};
 use super::store::{SnapshotStore, StoreLock};
+use super::unit::UnitTaken;
 use super::{LeftOut, MOST_FILE_BYTES, MOST_NEW_BYTES};
-use crate::git::base_ref;
+use crate::git::base_ref::{self, RefOwner};
 use crate::git::error::GitError;
 use crate::git::id_set::IdSet;
 use crate::git::object::{ObjectId, ObjectKind};
@@ -100,6 +102,8 @@ pub(super) struct Taking<'a> {
     pub borrowed: HashSet<PathBuf>,
     /// Refs that were written for it: git directory and commit.
     pub new_refs: Vec<(PathBuf, ObjectId)>,
+    /// Whose refs those are.
+    pub owner: RefOwner,
 }
 
 impl<'a> Taking<'a> {
@@ -125,17 +129,14 @@ impl<'a> Taking<'a> {
             torn: Vec::new(),
             borrowed: HashSet::new(),
             new_refs: Vec::new(),
+            owner: lock.owner.clone(),
         })
     }
 
     /// Nothing comes of it: what was written for it goes (TK2).
     fn give_up(self, error: GitError) -> GitError {
         self.pack.discard();
-        for (common_dir, commit) in self.new_refs {
-            if let Err(error) = base_ref::release(&common_dir, commit) {
-                tracing::warn!(%error, "a ref of a snapshot that failed can't be removed");
-            }
-        }
+        release(self.new_refs, &self.owner);
         error
     }
 
@@ -168,6 +169,14 @@ impl<'a> Taking<'a> {
     }
 }
 
+fn release(refs: Vec<(PathBuf, ObjectId)>, owner: &RefOwner) {
+    for (common_dir, commit) in refs {
+        if let Err(error) = base_ref::release(&common_dir, owner, commit) {
+            tracing::warn!(%error, "a ref of a snapshot that failed can't be removed");
+        }
+    }
+}
+
 /// Takes a snapshot of a work tree. When it returns, the snapshot is durable.
 pub fn take(order: &TakeOrder<'_>) -> Result<Taken, GitError> {
     let repository = repository::find(order.directory)?;
@@ -185,25 +194,13 @@ pub fn take(order: &TakeOrder<'_>) -> Result<Taken, GitError> {
         .last()
         .filter(|last| last.tree == unit.tree && last.base == unit.base && store.has(last.commit));
     let (known, has_new_index) = (taking.cached.len(), taking.has_new_index);
-    let Taking { mut pack, cache: new_cache, files, read, nested, left_out, torn, .. } = taking;
-    let (commit, objects, bytes) = match same {
-        Some(last) => {
-            pack.discard();
-            match store.holds(order.holder, last.commit) {
-                true => store.renew_ref(order.holder, last.commit)?,
-                false => store.add_ref(order.holder, last.commit)?,
-            }
-            (last.commit, 0, 0)
-        }
-        None => {
-            let text = commit_text(unit.tree, unit.base, order.now_ns);
-            let commit = pack.add(ObjectKind::Commit, text.as_bytes())?;
-            let (objects, bytes) = (pack.count(), pack.pack_bytes());
-            pack.finish()?;
-            store.add_ref(order.holder, commit)?;
-            (commit, objects, bytes)
-        }
+    let Taking { pack, cache: new_cache, files, read, nested, left_out, torn, new_refs, .. } =
+        taking;
+    let written = match same {
+        Some(last) => again(&store, order.holder, last.commit, pack),
+        None => written(&store, order, &unit, pack),
     };
+    let (commit, objects, bytes) = written.inspect_err(|_| release(new_refs, &lock.owner))?;
     let last = Last { commit, tree: unit.tree, base: unit.base };
     // Nothing was read and nothing is gone: it is the cache that there is.
     let is_same_cache =
@@ -226,6 +223,36 @@ pub fn take(order: &TakeOrder<'_>) -> Result<Taken, GitError> {
         left_out,
         torn,
     })
+}
+
+/// It is the last snapshot once more.
+fn again(
+    store: &SnapshotStore,
+    holder: Option<&str>,
+    commit: ObjectId,
+    pack: PackWriter,
+) -> Result<(ObjectId, usize, u64), GitError> {
+    pack.discard();
+    match store.holds(holder, commit) {
+        true => store.renew_ref(holder, commit)?,
+        false => store.add_ref(holder, commit)?,
+    }
+    Ok((commit, 0, 0))
+}
+
+/// Writes what is new, and tells how many objects and bytes that was.
+fn written(
+    store: &SnapshotStore,
+    order: &TakeOrder<'_>,
+    unit: &UnitTaken,
+    mut pack: PackWriter,
+) -> Result<(ObjectId, usize, u64), GitError> {
+    let text = commit_text(unit.tree, unit.base, order.now_ns);
+    let commit = pack.add(ObjectKind::Commit, text.as_bytes())?;
+    let (objects, bytes) = (pack.count(), pack.pack_bytes());
+    pack.finish()?;
+    store.add_ref(order.holder, commit)?;
+    Ok((commit, objects, bytes))
 }
 
 /// Reads a work tree, so that its next snapshot finds most files in the cache. Nothing else is written. One that is ended

@@ -156,7 +156,7 @@ impl Taking<'_> {
             Err(error) if depth > 0 && self.is_theirs(&error) => {
                 // Nothing builds on what was kept for it.
                 for (common_dir, commit) in self.new_refs.split_off(refs) {
-                    base_ref::release(&common_dir, commit)?;
+                    base_ref::release(&common_dir, &self.owner, commit)?;
                 }
                 Ok(GitSide::plain(&error))
             }
@@ -258,7 +258,7 @@ impl Taking<'_> {
         let is_look = self.pack.is_look();
         let kept = match is_look {
             true => Ok(base_ref::Kept::Before),
-            false => base_ref::keep(repository, commit),
+            false => base_ref::keep(repository, &self.owner, commit),
         };
         let kept = match kept {
             Ok(kept) => kept,
@@ -275,7 +275,7 @@ impl Taking<'_> {
         let is_borrowed = is_look || borrowing::borrow(self.store, repository, &mut self.borrowed)?;
         let found = found.filter(|_| is_borrowed);
         if found.is_none() && kept == base_ref::Kept::Now {
-            base_ref::release(&repository.common_dir, commit)?;
+            base_ref::release(&repository.common_dir, &self.owner, commit)?;
         }
         Ok(found)
     }

@@ -6,11 +6,12 @@
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use perennial_api::ExitCode;
 use perennial_engine::mirror::{IN_PROJECT, SUBDIRECTORIES, directory_name, pointer};
+use perennial_engine::regular_file::{self, Links};
 use serde_json::json;
 
 use crate::cli::context::Context;
@@ -23,6 +24,8 @@ use crate::daemon::surface::project;
 /// By this line `init` knows its own directory again.
 const IGNORED: &str = "# Made by `perennial init`: a readable mirror, written by the daemon.\n*\n";
 const IGNORE_FILE: &str = ".gitignore";
+/// The directory has this name until it is complete: one that is half made would be known to nobody.
+const NEW: &str = ".perennial.new";
 
 /// Keep this project's readable mirror in its work tree, at .perennial
 #[derive(Debug, clap::Args)]
@@ -89,8 +92,7 @@ fn begin(place: &Place) -> Result<&'static str, perennial_api::Problem> {
         Ok(_) if !is_ours(&place.own) => return Err(problems::init::in_the_way(&place.own)),
         Ok(_) => {}
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            fs::DirBuilder::new().mode(0o700).create(&place.own).map_err(failed)?;
-            fs::write(place.own.join(IGNORE_FILE), IGNORED).map_err(failed)?;
+            make(&place.own).map_err(failed)?;
         }
         Err(error) => return Err(failed(error)),
     }
@@ -104,6 +106,19 @@ fn begin(place: &Place) -> Result<&'static str, perennial_api::Problem> {
         .map_err(failed)?;
     carry_over(&place.mirror, &place.own).map_err(failed)?;
     Ok(if is_new { "the mirror is here now" } else { "the mirror is here already" })
+}
+
+fn make(own: &Path) -> io::Result<()> {
+    let new = own.with_file_name(NEW);
+    // Left by one that was killed: only what it had made goes.
+    let is_directory = fs::symlink_metadata(&new).is_ok_and(|found| found.is_dir());
+    if is_directory && ignored(&new).is_none_or(|text| IGNORED.starts_with(&text)) {
+        let _ = fs::remove_file(new.join(IGNORE_FILE));
+        let _ = fs::remove_dir(&new);
+    }
+    fs::DirBuilder::new().mode(0o700).create(&new)?;
+    fs::write(new.join(IGNORE_FILE), IGNORED)?;
+    fs::rename(&new, own)
 }
 
 fn undo(place: &Place) -> Result<&'static str, perennial_api::Problem> {
@@ -128,10 +143,14 @@ fn undo(place: &Place) -> Result<&'static str, perennial_api::Problem> {
 }
 
 fn is_ours(own: &Path) -> bool {
-    let is_directory = |path: &Path| fs::symlink_metadata(path).is_ok_and(|found| found.is_dir());
-    let ignore = own.join(IGNORE_FILE);
-    let is_file = fs::symlink_metadata(&ignore).is_ok_and(|found| found.is_file());
-    is_directory(own) && is_file && fs::read_to_string(ignore).is_ok_and(|text| text == IGNORED)
+    let is_directory = fs::symlink_metadata(own).is_ok_and(|found| found.is_dir());
+    is_directory && ignored(own).is_some_and(|text| text == IGNORED)
+}
+
+/// What the ignore file of a directory says, if it is a file that can be read.
+fn ignored(directory: &Path) -> Option<String> {
+    let most = IGNORED.len() as u64;
+    regular_file::read_text(&directory.join(IGNORE_FILE), Links::Refuse, most).ok()
 }
 
 /// Moves the mirror's own files: those with names that it gives, and no links.
@@ -157,7 +176,12 @@ fn carry_over(from: &Path, to: &Path) -> io::Result<()> {
             // The daemon may have written a newer one, which counts.
             if !to.join(&name).exists() {
                 let temporary = to.join(format!("{}.tmp", name.to_string_lossy()));
-                fs::copy(entry.path(), &temporary)?;
+                // A link that lies there is not followed.
+                let _ = fs::remove_file(&temporary);
+                let mut page = regular_file::open(&entry.path(), Links::Refuse)?;
+                let mut options = fs::OpenOptions::new();
+                let copy = options.write(true).create_new(true).mode(0o600).open(&temporary);
+                io::copy(&mut page, &mut copy?)?;
                 fs::rename(&temporary, to.join(&name))?;
             }
             fs::remove_file(entry.path())?;

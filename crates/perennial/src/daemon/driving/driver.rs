@@ -234,7 +234,7 @@ pub fn start(
         // Without this thread nothing is answered: however it ends, the daemon ends with it.
         let _ends_all = EndsAll(driver.world.ending.clone());
         driver.mirror_what_was_missed();
-        driver.remove_unrecorded();
+        driver.remove_unrecorded(&first);
         driver.observe(first);
         driver.look_after_all();
         driver.run(&inbox)

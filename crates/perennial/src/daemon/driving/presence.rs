@@ -107,6 +107,10 @@ impl Presence {
         self.heard.get(&agent).copied()
     }
 
+    pub fn since(&self) -> Time {
+        self.since
+    }
+
     /// How many holders of sessions that are not over are connected.
     pub fn connections(&self) -> usize {
         self.connected.len()

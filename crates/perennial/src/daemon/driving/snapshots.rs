@@ -4,24 +4,30 @@
 //! Decides nothing. A restore always comes to an end that is told, whatever its files do.
 
 use std::collections::{BTreeMap, HashSet};
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::time::Duration;
 
 use perennial_core::agent::Agent;
 use perennial_core::effect::{RemoveEffect, RestoreEffect, SnapshotEffect};
+use perennial_core::entity::Entity;
+use perennial_core::event::{NodeEvent, What};
 use perennial_core::id::AgentId;
+use perennial_core::observation::Observation;
 use perennial_core::snapshot::{
-    MOST_LISTED, RestoreOutcome, SnapshotFiles, SnapshotReport, StoredSnapshot,
+    DaemonBefore, MOST_LISTED, RestoreOutcome, SnapshotFiles, SnapshotReport, StoredSnapshot,
+    left_by, left_since,
 };
 use perennial_core::time::Time;
 use perennial_engine::git::GitError;
 use perennial_engine::git::object::ObjectId;
 use perennial_engine::git::snapshot::{
     Restored, SnapshotStore, Stopped, TakeOrder, WithIndex, drop_snapshots, drop_unrecorded,
-    fill_cache, restore, take,
+    fill_cache, restore, take, unrecorded,
 };
 use perennial_engine::host::monotonic;
+use perennial_store::journal::{Seq, Version};
 
 use super::driver::{Driver, Incoming};
 use crate::daemon::snapshot_keeper::{SnapshotKeeper, Stored, in_time, recorded_files};
@@ -30,8 +36,8 @@ use crate::error_chain::chain;
 /// The work tree is read twice for a restore; no read of it begins, or goes on, after this.
 const RESTORED_WITHIN: Duration = Duration::from_secs(600);
 
-/// A snapshot that was taken is recorded within this, or not at all.
-const RECORDED_WITHIN_MICROS: u64 = 600_000_000;
+/// Of the records of a node that are read at a time, back to the start of the daemon before this one.
+const PAGE: usize = 100;
 
 impl Driver {
     pub fn carry_out_snapshot(&mut self, effect: SnapshotEffect) {
@@ -48,7 +54,7 @@ impl Driver {
         };
         let recorded = self.supervisor.fleet().agent(agent).and_then(recorded);
         // As of now, as what is recorded is: the order may wait in line.
-        let before = monotonic::wall_time().0.saturating_sub(RECORDED_WITHIN_MICROS);
+        let within = left_since(self.presence.since(), monotonic::wall_time());
         // Without its thread nothing is told: the next daemon begins again.
         let _ = self.world.snapshots.order(agent, move |keeper| match effect {
             SnapshotEffect::Restore(effect) => {
@@ -59,7 +65,7 @@ impl Driver {
                 if let Some(report) = removed(keeper, &effect) {
                     tell(effect.agent, report);
                 }
-                recorded.iter().for_each(|all| remove_unrecorded(keeper, agent, all, before));
+                recorded.iter().for_each(|all| remove_unrecorded(keeper, agent, all, &within));
             }
             SnapshotEffect::Look { agent, dir, .. } => {
                 look(keeper, agent, &PathBuf::from(dir), now);
@@ -69,17 +75,55 @@ impl Driver {
 }
 
 impl Driver {
-    /// Removes snapshots that the daemon before this one took, and could not record any more.
-    pub fn remove_unrecorded(&mut self) {
-        let before = monotonic::wall_time().0;
+    /// Removes snapshots that the daemon before this one took, and could not record any more. `first` is what this one found
+    /// as it started. Nothing of it is recorded yet.
+    pub fn remove_unrecorded(&mut self, first: &Observation) {
+        let left = self.daemon_before(first).as_ref().and_then(left_by);
         let agents = self.supervisor.fleet().agents();
         let known: Vec<_> = agents.filter_map(|agent| Some((agent.id, recorded(agent)?))).collect();
-        for (agent, recorded) in known {
-            let work = move |keeper: &SnapshotKeeper| {
-                remove_unrecorded(keeper, agent, &recorded, before);
+        let Some(agent) = known.first().map(|(agent, _)| *agent) else { return };
+        let work = move |keeper: &SnapshotKeeper| {
+            let Some(left) = left else {
+                tracing::warn!(
+                    "records were lost: no snapshot that they may have told of is removed"
+                );
+                return;
             };
-            // Without its thread the next daemon does it.
-            let _ = self.world.snapshots.order(agent, work);
+            let newer = left.end..Time(u64::MAX);
+            let is_newer = |(agent, all): &(AgentId, RecordedCommits)| {
+                each_store(keeper, *agent, all, |store, holder, commits| {
+                    let found = unrecorded(store, Some(holder), commits, nanoseconds(&newer))?;
+                    Ok(tell_of(store, &found))
+                })
+            };
+            // All of them are told of.
+            if known.iter().filter(|one| is_newer(one) > 0).count() == 0 {
+                known.iter().for_each(|(agent, all)| remove_unrecorded(keeper, *agent, all, &left));
+            }
+        };
+        // Without its thread the next daemon does it.
+        let _ = self.world.snapshots.order(agent, work);
+    }
+
+    /// Nothing if this is the first one, or if its records can't be read.
+    fn daemon_before(&self, first: &Observation) -> Option<DaemonBefore> {
+        let Observation::Started { stocktaking, .. } = first else { return None };
+        let journal = &self.world.journal;
+        let newest = Seq(journal.head().0.0.checked_sub(1)?);
+        let latest = journal.read(newest, 1).ok()?.first()?.at;
+        let node = Entity::Node(self.supervisor.fleet().node());
+        let mut before = Version::END;
+        loop {
+            let page = journal.read_stream_back(&node, before, PAGE).ok()?;
+            let start = page.iter().find(|record| {
+                let event = record.event.as_ref().map(|event| &event.what);
+                matches!(event, Ok(What::Node(_, NodeEvent::DaemonStarted { .. })))
+            });
+            if let Some(start) = start {
+                let has_lost_records = stocktaking.lost.is_some();
+                return Some(DaemonBefore { started: start.at, latest, has_lost_records });
+            }
+            before = page.last()?.version;
         }
     }
 }
@@ -100,26 +144,53 @@ fn recorded(agent: &Agent) -> Option<RecordedCommits> {
     Some(recorded)
 }
 
-/// Nothing that was taken since `before` is touched: it may be about to be recorded.
 fn remove_unrecorded(
     keeper: &SnapshotKeeper,
     agent: AgentId,
     recorded: &RecordedCommits,
-    before_micros: u64,
+    within: &Range<Time>,
 ) {
-    let before_ns = i64::try_from(before_micros.saturating_mul(1000)).unwrap_or(i64::MAX);
+    let count = each_store(keeper, agent, recorded, |store, holder, commits| {
+        drop_unrecorded(store, Some(holder), commits, nanoseconds(within))
+    });
+    if count > 0 {
+        tracing::info!(%agent, count, "snapshots that nobody recorded removed");
+    }
+}
+
+/// Says which snapshots stay although no record tells of them, and where.
+fn tell_of(store: &SnapshotStore, found: &[ObjectId]) -> usize {
+    for commit in found {
+        let store = store.path().display();
+        tracing::warn!(%commit, %store, "a snapshot without a record, newer than the journal: kept");
+    }
+    found.len()
+}
+
+/// Counts in each store of an agent.
+fn each_store(
+    keeper: &SnapshotKeeper,
+    agent: AgentId,
+    recorded: &RecordedCommits,
+    count: impl Fn(&SnapshotStore, &str, &HashSet<ObjectId>) -> Result<usize, GitError>,
+) -> usize {
     let holder = agent.to_string();
-    for (store, commits) in recorded {
+    let in_store = |(store, commits): (&String, &HashSet<ObjectId>)| {
         let path = keeper.repository(store);
         if !path.exists() {
-            continue;
+            return 0;
         }
-        match drop_unrecorded(&SnapshotStore::at(path), Some(&holder), commits, before_ns) {
-            Ok(0) => {}
-            Ok(count) => tracing::info!(%agent, count, "snapshots that nobody recorded removed"),
-            Err(error) => tracing::warn!(why = %chain(&error), "snapshots can't be removed"),
-        }
-    }
+        count(&SnapshotStore::at(path), &holder, commits).unwrap_or_else(|error| {
+            tracing::warn!(why = %chain(&error), "snapshots can't be looked through");
+            0
+        })
+    };
+    recorded.iter().map(in_store).sum()
+}
+
+fn nanoseconds(range: &Range<Time>) -> (i64, i64) {
+    let ns = |time: Time| i64::try_from(time.0.saturating_mul(1000)).unwrap_or(i64::MAX);
+    (ns(range.start), ns(range.end))
 }
 
 /// Takes a snapshot of what is there now, which is the one of the present unless somebody has changed something since,

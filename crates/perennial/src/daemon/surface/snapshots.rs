@@ -239,7 +239,7 @@ impl Surface {
         })
     }
 
-    /// Takes a snapshot and records it, unless it is the last one again.
+    /// Takes a snapshot and has it recorded; if nothing has changed, it is one that is recorded.
     async fn taken(
         &self,
         caller: Caller,
@@ -253,16 +253,10 @@ impl Surface {
         let taken = taken.map_err(|error| failed(otherwise, &error))?;
         let id = agent.id;
         let commit = taken.commit.to_string();
-        if taken.is_same {
-            let known = self.read(move |journal| recorded(journal, id)).await?;
-            if let Some(known) = known.into_iter().find(|one| one.is(&commit)) {
-                return Ok((known, taken));
-            }
-        }
         let (target, what) = (id.to_string(), SnapshotAsked::Taken(why, recorded_files(&taken)));
         self.command(caller, Command::Snapshot(Box::new(SnapshotOrder { target, what }))).await?;
         let newest = self.read(move |journal| recorded(journal, id)).await?;
-        let newest = newest.into_iter().find(|one| one.is(&taken.commit.to_string()));
+        let newest = newest.into_iter().find(|one| one.is(&commit));
         Ok((newest.ok_or_else(gone)?, taken))
     }
 

@@ -19,6 +19,12 @@ pub fn sentence(event: &SnapshotEvent) -> String {
             };
             format!("snapshot {} taken{}: {files}{left}", taken.number, occasion(taken.why))
         }
+        SnapshotEvent::Unchanged { why, number, .. } if why.is_asked() => {
+            format!(
+                "snapshot {number} is kept as asked{}: nothing has changed since",
+                occasion(*why)
+            )
+        }
         SnapshotEvent::Unchanged { why, number, .. } => {
             format!("no snapshot{}: nothing has changed since snapshot {number}", occasion(*why))
         }
