@@ -108,7 +108,13 @@ impl<'f> Batch<'f> {
         });
         let earned = self.earned(task.as_ref(), &event);
         self.events.push(What::Task(id, event));
-        self.events.extend(announced);
+        for what in announced {
+            // ES2: a task may be moved and taken in one batch; what either settles ends once.
+            let is_known = matches!(what, What::Escalation(..)) && self.events.contains(&what);
+            if !is_known {
+                self.events.push(what);
+            }
+        }
         self.events.extend(earned);
         self.changed.extend(task.map(|task| (id, task)));
     }

@@ -28,6 +28,7 @@ mod snapshots;
 mod succession;
 mod symptoms;
 mod task_bounds;
+mod task_changes;
 mod task_rules;
 mod tasks;
 mod told;
