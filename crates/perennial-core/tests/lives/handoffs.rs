@@ -958,7 +958,8 @@ fn a_session_is_handed_off_by_a_person_its_parent_or_itself() {
     let parent = |told: &mut Told, id: AgentId, parent: AgentId| {
         let parent = Some(NewParent::Agent(parent.to_string()));
         let (target, settings) = (id.to_string(), Settings { parent, ..Settings::default() });
-        told.ask(Command::Set(Box::new(Set { target, settings, then: Then::Nothing }))).expect("set");
+        told.ask(Command::Set(Box::new(Set { target, settings, then: Then::Nothing })))
+            .expect("set");
     };
     // 3 is below Bob, 2 is nobody to him.
     parent(&mut told, AgentId(3), BOB);
@@ -1124,7 +1125,8 @@ fn an_assignment_makes_a_handoff_due_while_there_is_another() {
 #[test]
 fn signs_of_one_full_window_are_one_piece_of_news() {
     let own_word = |told: &mut Told| {
-        let sample = Some(Sample { tokens: 820, window: 1000, usable: 1000, source: Source::StatusLine });
+        let sample =
+            Some(Sample { tokens: 820, window: 1000, usable: 1000, source: Source::StatusLine });
         told.show(1, Sign::Symptom { symptom: Symptom::OwnWord, sample })
     };
     let mut told = working();

@@ -47,7 +47,8 @@ fn words(text: &str) -> TextBody {
 
 /// A decision that is taken, with the texts that are recorded with it.
 fn decided(told: &mut Told, caller: Caller, command: Command) -> Decision {
-    let decision = told.fleet.decide(&Request { caller, command }, told.now).expect("it is allowed");
+    let decision =
+        told.fleet.decide(&Request { caller, command }, told.now).expect("it is allowed");
     told.fold(&decision.events);
     decision
 }
@@ -299,7 +300,10 @@ fn of_a_list_only_what_is_done_is_verified() {
     let tasks = vec![one(10, None, true), one(11, Some(10), true), one(12, None, false)];
     let events = told.ask(command(TaskCommand::Import { to: to(BOB), tasks })).expect("added");
     let verified = TaskState::Verified(Verifier::Operator);
-    assert_eq!([10, 11, 12].map(|id| state(&told, id)), [verified.clone(), verified, TaskState::Taken]);
+    assert_eq!(
+        [10, 11, 12].map(|id| state(&told, id)),
+        [verified.clone(), verified, TaskState::Taken]
+    );
     assert_eq!(letters(&events).len(), 1, "one task is given");
 }
 
@@ -528,7 +532,8 @@ fn each_session_of_a_worker_counts_once() {
 #[test]
 fn the_lists_of_tasks_follow_every_change() {
     let mut told = two();
-    let keeper = || QueueWanted::Role { role: "keeper".parse().expect("a name"), is_declared: true };
+    let keeper =
+        || QueueWanted::Role { role: "keeper".parse().expect("a name"), is_declared: true };
     let same = |told: &Told, what: &str| {
         let tasks = told.fleet.tasks().iter().cloned();
         assert_eq!(&task::Tasks::restore(tasks), told.fleet.tasks(), "{what}");
@@ -569,5 +574,8 @@ fn the_letter_of_a_task_names_its_open_step() {
     assert!(claimed[0].1.contains("word. What was said of it: “finished”."), "{claimed:?}");
     assert_eq!(claimed[0].0, Mailbox::Agent(AgentId(ADA)));
     assert_eq!(task(&told, 10).queue, Queue::Agent(AgentId(BOB)));
-    assert_eq!((task(&told, 10).by, task(&told, 10).since), (Sender::Agent(AgentId(BOB)), told.now));
+    assert_eq!(
+        (task(&told, 10).by, task(&told, 10).since),
+        (Sender::Agent(AgentId(BOB)), told.now)
+    );
 }
