@@ -173,6 +173,11 @@ impl<'f> Batch<'f> {
         }
     }
 
+    fn may_begin_again(&self, agent: AgentId, id: TaskId) -> bool {
+        let known = self.present(agent).zip(self.task(id));
+        known.is_some_and(|(agent, task)| self.may_begin(agent, task).is_ok())
+    }
+
     fn waits_for(&self, task: &Task) -> impl Iterator<Item = TaskId> {
         let is_open = |on: &TaskId| self.task(*on).is_some_and(|on| !on.is_over());
         task.brief.dependencies.iter().copied().filter(is_open)
@@ -322,7 +327,10 @@ impl<'f> Batch<'f> {
             }
             return;
         };
-        let is_taken = self.current(agent).is_none_or(|current| current == id);
+        // TK7: what its worker was on until the check ended stays its own, at the end of its window too. A claim that waited
+        // for somebody's word was no longer: that is begun again.
+        let was_on_it = by == Sender::Perennial && self.current(agent).is_none();
+        let is_taken = was_on_it || self.may_begin_again(agent, id);
         let reason = reason.to_owned();
         self.record(id, TaskEvent::Returned { by, agent, is_taken, reason });
         if let Some(task) = self.task(id) {

@@ -579,3 +579,33 @@ fn the_letter_of_a_task_names_its_open_step() {
         (Sender::Agent(AgentId(BOB)), told.now)
     );
 }
+
+/// TK7: a claim that is not accepted lies on the queue of whoever has no room for it, and is given with the next window. One
+/// whose check failed is what the agent was on all along.
+#[test]
+fn what_comes_back_at_the_end_of_a_window_waits_for_the_next() {
+    for by_check in [false, true] {
+        let mut told = Told::new();
+        told.spawn_cli(BOB, true, None).expect("born");
+        told.begun(BOB, "a", Followed::Started);
+        told.ask(draft(10, brief("t"), to(BOB))).expect("added");
+        let check = if by_check { run() } else { Resolution::None };
+        told.ask_as(agent(BOB), done(10, check)).expect("claimed");
+        let number = told.number(BOB);
+        for threshold in Threshold::ALL {
+            let sample =
+                Sample { tokens: 95, window: 100, usable: 100, source: Source::Transcript };
+            let passed = AgentEvent::ClockPassed { number, threshold, sample };
+            told.fold(&[Event { at: told.now, what: What::Agent(AgentId(BOB), passed) }]);
+        }
+        let events = match by_check {
+            true => checked(&mut told, 10, JobEnd::Code(1), "red"),
+            false => told.ask(verify(10, false)).expect("not done"),
+        };
+        assert_eq!(current(&told, BOB), by_check.then_some(10));
+        let on_queue = letters(&events)[0].1.contains("It lies on your queue.");
+        assert_eq!(on_queue, !by_check, "{events:?}");
+        told.show(BOB, Sign::WindowBegan);
+        assert_eq!(current(&told, BOB), Some(10));
+    }
+}
