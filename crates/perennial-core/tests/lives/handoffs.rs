@@ -1219,3 +1219,35 @@ fn the_mail_to_the_operator_says_why_nobody_was_handed_off() {
     told.show(1, measured(85));
     assert!(words(&told).contains("its last handoff is too recent"), "{}", words(&told));
 }
+
+/// A role without a number of units is cycled by what it lists only, and what is due is due once.
+#[test]
+fn units_without_a_number_make_nothing_due() {
+    let cycle = Cycle {
+        after: None,
+        unit: CycleUnit::Assignment,
+        interesting: vec![Interesting::Escalation],
+    };
+    let mut told = with_role("worker", RoleTerms { cycle: Some(cycle), ..worker() });
+    told.ask(task(10)).expect("given");
+    told.ask(crate::tasks::verify(10, true)).expect("done");
+    assert_eq!((told.agent(1).handoff.units, told.agent(1).handoff.due.clone()), (1, None));
+    let escalate = |told: &mut Told, id: u128| {
+        use perennial_core::escalation::{EscalateTo, EscalationDraft, Severity};
+        let text = Text { digest: Digest([7; 32]), bytes: 2, head: "x".into() };
+        let draft = EscalationDraft {
+            id: perennial_core::id::EscalationId(id << 40),
+            to: EscalateTo::Operator,
+            severity: Severity::Low,
+            subject: "x".to_owned(),
+            excerpt: "x".to_owned(),
+            body: TextBody { text, body: Arc::from("x") },
+        };
+        let events = told.ask_as(OWN, Command::Escalate(Box::new(draft))).expect("asked");
+        let is_due = |it: &&&HandoffEvent| matches!(it, HandoffEvent::Due { .. });
+        what_happened(&events).iter().filter(is_due).count()
+    };
+    assert_eq!((escalate(&mut told, 1), escalate(&mut told, 2)), (1, 0));
+    let due = told.agent(1).handoff.due.clone().expect("due");
+    assert_eq!((due.cause, due.subject.as_str()), (HandoffCause::Interesting, "event: escalation"));
+}

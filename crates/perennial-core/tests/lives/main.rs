@@ -23,6 +23,7 @@ mod replay;
 mod rest;
 mod roles;
 mod settings;
+mod signals;
 mod signs;
 mod snapshots;
 mod succession;

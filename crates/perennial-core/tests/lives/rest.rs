@@ -6,6 +6,7 @@ use std::time::Duration;
 use perennial_core::agent::{Confirmation, Outlook};
 use perennial_core::authority::Caller;
 use perennial_core::command::{Command, RoleWanted, Spawn};
+use perennial_core::context::{Sample, Source};
 use perennial_core::conversation::{Followed, Opening};
 use perennial_core::effect::Timer;
 use perennial_core::entity::Entity;
@@ -579,4 +580,33 @@ fn only_a_persons_prompt_takes_the_rest_back() {
     told.mail_to(Caller::Person, 79, Priority::Normal, bob).expect("sent");
     assert_eq!(told.fleet.messages().of(AgentId(BOB)).count(), 1);
     assert!(told.agent(BOB).rest.is_some(), "mail is read, and then it rests");
+}
+
+/// RE4: only the beginning of a turn is a prompt, and only where no turn was.
+#[test]
+fn what_its_harness_shows_besides_takes_nothing_back() {
+    let sample = Sample { tokens: 10, window: 100, usable: 100, source: Source::Transcript };
+    for sign in [Sign::Progressed, Sign::Measured { conversation: None, sample }, Sign::StillIdle] {
+        let mut told = with_verified(Some("keeper"));
+        told.show(BOB, sign.clone());
+        assert!(told.agent(BOB).rest.is_some(), "{sign:?}");
+    }
+    let mut told = fleet();
+    told.born_idle(BOB, Some(ADA), Some("keeper"));
+    told.ask(add(10, to(BOB))).expect("added");
+    told.reads_all(BOB);
+    told.show(BOB, Sign::TurnBegan);
+    told.ask(done(10)).expect("verified");
+    told.show(BOB, Sign::TurnBegan);
+    assert!(told.agent(BOB).rest.is_some(), "the turn in which it was earned is told of again");
+}
+
+/// Who asked to be buried when its turn ends does not rest before.
+#[test]
+fn whoever_is_to_be_buried_does_not_rest() {
+    let mut told = with_verified(Some("keeper"));
+    assert!(told.rest_in(BOB).is_some());
+    let bury = Command::Bury { target: AgentId(BOB).to_string(), summary: None };
+    told.ask_as(Caller::Agent(AgentId(BOB)), bury).expect("asked");
+    assert_eq!(told.rest_in(BOB), None);
 }
