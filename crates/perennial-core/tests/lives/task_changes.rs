@@ -609,3 +609,166 @@ fn what_comes_back_at_the_end_of_a_window_waits_for_the_next() {
         assert_eq!(current(&told, BOB), Some(10));
     }
 }
+
+#[test]
+fn what_somebody_has_is_not_taken_and_moved_by_those_above_only() {
+    let mut told = bobs("taken");
+    let why = TaskRefusal::WrongState("taken");
+    assert_eq!(refusal(told.ask_as(agent(ADA), take(10))), why);
+    told.ask_as(agent(ADA), assign(10, ADA)).expect("she is above him");
+    assert_eq!(current(&told, ADA), Some(10));
+    // A part that was added is its adder's to drop; one of a split is not.
+    let part = Brief { parent: Some(TaskId(10)), ..brief("part") };
+    told.ask_as(agent(ADA), draft(11, part, QueueWanted::Nobody)).expect("added");
+    told.ask_as(agent(ADA), drop_task(11)).expect("her own");
+    // A step that is not there is named by its number.
+    let step = |step| command(TaskCommand::Step { task: TaskId(10), step });
+    for text in ["one", "two"] {
+        told.ask_as(agent(ADA), step(StepWanted::Add(text.to_owned()))).expect("added");
+        told.ask_as(agent(ADA), step(StepWanted::Done(None))).expect("done");
+    }
+    let why = TaskRefusal::NoSuchStep { step: 3, steps: 2 };
+    assert_eq!(refusal(told.ask_as(agent(ADA), step(StepWanted::Done(None)))), why);
+}
+
+/// What it had spent when it went to work: what is known, nothing in a first conversation, and else nobody knows.
+#[test]
+fn what_was_spent_before_is_what_is_known() {
+    let taken = |events: &[What]| {
+        events.iter().find_map(|what| match what {
+            What::Task(_, TaskEvent::Taken { spent, session, .. }) => Some((*spent, *session)),
+            _ => None,
+        })
+    };
+    let mut told = two();
+    add(&mut told, 10);
+    let child = |spent| {
+        let (agent, task) = ((AgentId(9), "/"), (TaskId(10), spent));
+        let events = task::given_at_birth(&told.fleet, Caller::Person, agent, task, told.now);
+        taken(&events.expect("born"))
+    };
+    assert_eq!(child(Some(100)), Some((Some(100), Some(SessionNumber::FIRST))));
+    assert_eq!(child(None), Some((None, Some(SessionNumber::FIRST))));
+    let takes = |told: &mut Told, caller, id| {
+        let events = told.ask_as(agent(caller), take(id)).expect("taken");
+        let all: Vec<What> = events.into_iter().map(|event| event.what).collect();
+        taken(&all).expect("taken").0
+    };
+    assert_eq!(takes(&mut told, BOB, 10), None, "a bare command");
+    add(&mut told, 11);
+    told.spawn_cli(5, true, None).expect("born");
+    told.begun(5, "a", Followed::Started);
+    assert_eq!(takes(&mut told, 5, 11), Some(0));
+    // Nothing is counted where nothing was spent.
+    told.spends(5, 70);
+    let events = told.ask_as(agent(5), block(11, BlockedOn::Work)).expect("blocked");
+    let counted = |events: &[Event]| {
+        let is_one =
+            |event: &&Event| matches!(event.what, What::Task(_, TaskEvent::Counted { .. }));
+        events.iter().filter(is_one).count()
+    };
+    assert_eq!((counted(&events), task(&told, 11).spent.tokens), (1, Some(70)));
+    told.ask_as(agent(5), take(11)).expect("taken again");
+    assert_eq!(counted(&told.ask_as(agent(5), block(11, BlockedOn::Work)).expect("blocked")), 0);
+}
+
+/// TK8: what is over holds up nobody, in memory or not.
+#[test]
+fn what_it_waited_for_and_is_over_holds_up_no_claim() {
+    let mut told = two();
+    add(&mut told, 10);
+    let waiting = Brief { dependencies: vec![TaskId(10)], ..brief("t") };
+    told.ask(draft(11, waiting, to(BOB))).expect("added");
+    let why = TaskRefusal::Waits { on: TaskId(10) };
+    assert_eq!(refusal(told.ask(done(11, Resolution::None))), why);
+    assert_eq!(born_for(&told, 11), Err(Refusal::Task { task: TaskId(11), why }));
+    told.ask(verify(10, true)).expect("done");
+    assert!(told.fleet.tasks().get(TaskId(10)).is_some(), "it has not left memory yet");
+    told.ask_as(agent(BOB), done(11, Resolution::None)).expect("claimed");
+}
+
+/// TK6: each that left something is told of apart, to whoever answers for it next; a whole goes back to whoever is there.
+#[test]
+fn loops_of_two_are_two_letters_and_nothing_goes_back_to_the_dead() {
+    let mut told = two();
+    born(&mut told, 3, Some(ADA), None);
+    for (id, worker) in [(10, BOB), (11, 3)] {
+        told.ask(draft(id, brief("t"), to(worker))).expect("added");
+        told.ask(bury(worker)).expect("buried");
+    }
+    let again = letters(&told.ask(bury(ADA)).expect("buried"));
+    assert_eq!(again.len(), 2, "{again:?}");
+    for (letter, name) in again.iter().zip(["a2", "a3"]) {
+        assert!(letter.1.starts_with(&format!("1 task of {name}, who was buried, is still")));
+    }
+    let mut told = two();
+    let check = Some(CheckSpec::Named("unit".parse().expect("a name")));
+    told.ask(draft(10, Brief { check, ..brief("t") }, to(BOB))).expect("added");
+    told.ask_as(agent(BOB), split(10, &[11, 12])).expect("split");
+    told.ask(bury(BOB)).expect("buried");
+    told.ask(verify(11, true)).expect("done");
+    let events = told.ask(verify(12, true)).expect("done");
+    assert_eq!((state(&told, 10), &task(&told, 10).queue), (TaskState::Open, &Queue::Nobody));
+    assert_eq!(letters(&events)[0].0, Mailbox::Agent(AgentId(ADA)));
+    // As many as are named, and no more to name.
+    let mut told = two();
+    for id in 10..14 {
+        told.ask(draft(id, brief("t"), to(BOB))).expect("added");
+    }
+    let left = letters(&told.ask(bury(BOB)).expect("buried"));
+    assert!(left[0].1.matches("tsk_").count() == 4 && !left[0].1.contains("more:"), "{left:?}");
+    assert!(left[0].1.ends_with("until then you are told again."), "{left:?}");
+}
+
+/// From which events on an agent is on a task, or no longer.
+#[test]
+fn who_is_on_a_task_follows_from_its_events() {
+    let (ada, bob) = (AgentId(ADA), AgentId(BOB));
+    let by = Sender::Person;
+    let taken = TaskEvent::Taken { by, agent: bob, spent: None, session: None };
+    let returned =
+        |is_taken| TaskEvent::Returned { by, agent: bob, is_taken, reason: String::new() };
+    for (event, of_bob, of_ada) in [
+        (taken, Some(true), Some(false)),
+        (returned(true), Some(true), Some(false)),
+        (returned(false), Some(false), Some(false)),
+        (TaskEvent::Dropped { by, reason: String::new() }, Some(false), Some(false)),
+        (TaskEvent::Claimed { by, reason: String::new(), spent: None }, None, None),
+    ] {
+        let on = [bob, ada].map(|agent| task::is_begun_by(&event, agent));
+        assert_eq!(on, [of_bob, of_ada], "{event:?}");
+    }
+}
+
+/// What a command says in its caller's own words is what its allowance is charged.
+#[test]
+fn the_words_of_a_command_are_counted() {
+    let (id, reason) = (TaskId(10), "12345".to_owned());
+    let steps = vec![Step { text: "123".to_owned(), is_done: false }];
+    let whole = Brief { steps, ..brief("title") };
+    let one = TaskImport { id, brief: whole.clone(), is_done: false };
+    let body = words("12");
+    let to = QueueWanted::Agent("bob".to_owned());
+    let draft = TaskDraft {
+        id,
+        brief: whole,
+        body: Some(body.clone()),
+        to: to.clone(),
+        finished: Vec::new(),
+    };
+    let into = vec![(TaskId(11), "ab".to_owned()), (TaskId(12), "cde".to_owned())];
+    for (mut command, bytes, names_agent) in [
+        (TaskCommand::Add(Box::new(draft)), 10, true),
+        (TaskCommand::Import { to: to.clone(), tasks: vec![one.clone(), one] }, 16, true),
+        (TaskCommand::Assign { task: id, to }, 0, true),
+        (TaskCommand::Assign { task: id, to: QueueWanted::Nobody }, 0, false),
+        (TaskCommand::Note { task: id, body }, 2, false),
+        (TaskCommand::Split { task: id, into }, 5, false),
+        (TaskCommand::Take { task: id }, 0, false),
+        (TaskCommand::Block { task: id, on: BlockedOn::Work, reason }, 5, false),
+    ] {
+        assert_eq!(command.words(), bytes, "{command:?}");
+        assert_eq!(command.task(), id);
+        assert_eq!(command.target_mut().is_some(), names_agent, "{command:?}");
+    }
+}
