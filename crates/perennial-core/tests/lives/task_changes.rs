@@ -155,7 +155,7 @@ fn notes_and_descriptions_are_recorded_with_their_text() {
         let note = words(note);
         let noted = TaskCommand::Note { task: TaskId(10), body: note.clone() };
         let decision = decided(&mut told, agent(BOB), command(noted));
-        assert_eq!(decision.texts, [note.clone()]);
+        assert_eq!(decision.texts, std::slice::from_ref(&note));
         assert_eq!(task(&told, 10).notes as usize, count + 1);
         let last = task(&told, 10).last_note.as_deref().cloned();
         assert_eq!(last, Some((Sender::Agent(AgentId(BOB)), note.text)));
