@@ -192,6 +192,7 @@ mod tests {
         let limit = "note: CONTEXT is near its Limit";
         assert_eq!(in_words(limit, Speaker::Tool), Some(Symptom::Words));
         assert_eq!(in_words(limit, Speaker::Agent), Some(Symptom::Words));
+        assert_eq!(in_words(&format!("first\n{limit}\nlast"), Speaker::Tool), Some(Symptom::Words));
         // Not in one line, so that a long listing is not taken for one.
         assert_eq!(in_words("context\nlimit\ncompress", Speaker::Agent), None);
     }
@@ -240,6 +241,10 @@ mod tests {
             "```\ncode\n````\nI'm running out of context",
             // This opens nothing: a backtick in what stands behind it makes it a line of text.
             "```x``` is the name.\nI'm running out of context",
+            // Nor do these: too few of them.
+            "~5 files are left.\nI'm running out of context",
+            "~~ nearly ~~ done\nI'm running out of context",
+            "Nothing is left to read.\nI'm running out of context.\nThat is all.",
         ] {
             assert_eq!(in_words(own, Speaker::Agent), Some(Symptom::OwnWord), "{own}");
         }
@@ -268,6 +273,14 @@ mod tests {
             "```text\n```rust\nI'm running out of context\n```",
             "- so:\n  ```\n  I'm running out of context\n  ```",
             "> ```\n> I'm running out of context\n> ```",
+            // What stands behind the marks is theirs; an empty line ends nothing.
+            "```I'm running out of context\n```",
+            "```\n\nI'm running out of context\n```",
+            "~~~ `x`\nI'm running out of context\n~~~",
+            // Of whom it is said is said in the same sentence, and so is that it is not so.
+            "I am done. Agents that are running out of context are handed off.",
+            "I am done\nAgents that are running out of context are handed off",
+            "That my context is almost full isn't true.",
             "Agents that are running out of context are handed off.",
             "I am not running out of context.",
             "If I run out of context, read the notes.",

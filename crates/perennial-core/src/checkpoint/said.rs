@@ -206,12 +206,64 @@ mod tests {
         assert_eq!(all.checked(), Err(SaidFault::TooLarge { bytes }));
     }
 
+    /// CK2: each of these is the agent's own to say, and a note is not.
+    #[test]
+    fn a_note_is_nobodys_word() {
+        let draft = SaidDraft::default;
+        let decision = KeyDecision { what: "x".into(), why: None };
+        for own in [
+            SaidDraft { phase: Some(WorkPhase::Testing), ..draft() },
+            SaidDraft { summary: Some("x".into()), ..draft() },
+            SaidDraft { instructions: Some("x".into()), ..draft() },
+            SaidDraft { decisions: Some(vec![decision]), ..draft() },
+            SaidDraft { knowledge: entries(1, 1), ..draft() },
+            SaidDraft { questions: entries(1, 1), ..draft() },
+        ] {
+            assert!(own.is_agents(), "{own:?}");
+            assert_eq!(Said::default().with(&own, Time(1)).at, Some(Time(1)), "{own:?}");
+        }
+        let note = SaidDraft { note: Some("x".into()), ..draft() };
+        assert!(!note.is_agents() && !draft().is_agents());
+        assert_eq!(Said::default().with(&note, Time(1)), Said::default());
+    }
+
+    /// CK3: decisions with their reasons, and all of it together to the last byte.
+    #[test]
+    fn decisions_are_bounded_as_everything_else_is() {
+        let with = |count: usize, what: usize, why: Option<usize>| {
+            let what = "x".repeat(what);
+            let why = why.map(|bytes| "y".repeat(bytes));
+            let decisions = Some(vec![KeyDecision { what, why }; count]);
+            SaidDraft { decisions, ..SaidDraft::default() }
+        };
+        let field = SaidField::Decisions;
+        let (most, bytes) = (ENTRY_BYTES_MAX, ENTRY_BYTES_MAX + 1);
+        assert_eq!(with(ENTRIES_MAX, most, Some(most)).checked(), Ok(()));
+        let too_long = Err(SaidFault::TooLong { field, bytes, most });
+        assert_eq!(with(1, bytes, None).checked(), too_long);
+        assert_eq!(with(1, 1, Some(bytes)).checked(), too_long);
+        assert_eq!(with(1, 0, None).checked(), Err(SaidFault::Blank { field }));
+        let count = ENTRIES_MAX + 1;
+        assert_eq!(with(count, 1, None).checked(), Err(SaidFault::TooMany { field, count }));
+        // 2,000 and ten times 600 bytes, and a note for the rest.
+        let rest = SAID_BYTES_MAX - WORDS_BYTES_MAX - ENTRIES_MAX * 2 * ENTRY_BYTES_MAX;
+        let draft = |rest: usize| SaidDraft {
+            summary: Some("x".repeat(WORDS_BYTES_MAX)),
+            note: Some("x".repeat(rest)),
+            ..with(ENTRIES_MAX, most, Some(most))
+        };
+        assert_eq!(draft(rest).checked(), Ok(()));
+        let bytes = SAID_BYTES_MAX + 1;
+        assert_eq!(draft(rest + 1).checked(), Err(SaidFault::TooLarge { bytes }));
+    }
+
     /// CK2
     #[test]
     fn what_is_not_said_again_is_kept() {
         let decision = KeyDecision { what: "use SQLite".into(), why: Some("one file".into()) };
         let first = SaidDraft {
             summary: Some("begun".into()),
+            instructions: Some("read it all".into()),
             decisions: Some(vec![decision.clone()]),
             questions: Some(vec!["which port?".into()]),
             ..SaidDraft::default()
@@ -225,6 +277,7 @@ mod tests {
         let said = said.with(&second, Time(2)).with(&SaidDraft::default(), Time(3));
         let expected = Said {
             summary: Some("half".into()),
+            instructions: Some("read it all".into()),
             decisions: vec![decision],
             at: Some(Time(2)),
             ..Said::default()

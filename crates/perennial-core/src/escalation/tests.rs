@@ -394,3 +394,60 @@ fn the_role_above_is_the_present_holders_and_new_to_the_matter() {
     // The chief was told as what it was before.
     assert_eq!(next(&overseen, &[step("elder", CHIEF), by_judge]), Step::Agent(LEAD));
 }
+
+/// ES3: who oversees a role is overseen, too; a role that only a declaration knows has its overseer by that.
+#[test]
+fn overseers_are_climbed_one_after_the_other() {
+    const BOARD: AgentId = AgentId(6);
+    let known = fleet();
+    let mut agents: Vec<Agent> = known.agents().cloned().collect();
+    for agent in agents.iter_mut().filter(|agent| agent.id == CHIEF) {
+        agent.role_terms.overseer = Some("board".to_owned());
+    }
+    agents.push(agent(BOARD, "board", None, Some(("board", None))));
+    let overseen = RoleTerms { overseer: Some("chief".to_owned()), ..RoleTerms::default() };
+    let built_in_roles = [(NameKey::of("cook"), overseen)].into();
+    let policy = Policy { built_in_roles, ..known.policy().clone() };
+    let role = |role: &str, is_declared| {
+        let role = role.parse().expect("a name");
+        EscalateTo::Role { role, is_declared }
+    };
+    for (to, expected) in [
+        (role("reviewer", false), "judge chief board lead boss operator"),
+        (role("cook", false), "role:cook chief board lead boss operator"),
+        (role("ghost", true), "role:ghost lead boss operator"),
+    ] {
+        let agents = agents.clone();
+        let restored = Fleet::restore(Restored { agents, ..Restored::default() });
+        let mut fleet = restored.under(policy.clone());
+        escalated(&mut fleet, Caller::Agent(KID), to.clone());
+        let role = fleet.messages().iter().find_map(|it| it.mail()?.role.clone());
+        assert!(role.is_some(), "its mail is to the role");
+        assert_eq!(climbed(&mut fleet).join(" "), expected, "{to:?}");
+    }
+}
+
+/// ES5: of those who raised nothing, or whose matter is with the operator, nobody has to stay. The text is recorded with it.
+#[test]
+fn whoever_raised_a_matter_climbs_and_nobody_else_does() {
+    let mut fleet = fleet();
+    let command = Command::Escalate(Box::new(draft(EscalateTo::Parent)));
+    let request = Request { caller: Caller::Agent(KID), command };
+    let decision = fleet.decide(&request, Time(10)).expect("it is allowed");
+    assert_eq!(decision.about, [Entity::Escalation(ID)]);
+    assert_eq!(decision.texts, [draft(EscalateTo::Parent).body]);
+    decision.events.iter().for_each(|event| _ = fleet.evolve(event));
+    let climbs = |fleet: &Fleet, agent| fleet.escalations().climbs_for(agent);
+    assert_eq!(
+        (climbs(&fleet, KID), climbs(&fleet, LEAD), climbs(&fleet, JUDGE)),
+        (true, false, false)
+    );
+    climbed(&mut fleet);
+    assert!(!climbs(&fleet, KID), "the operator was told");
+    // Nobody of whom it could not be shown escalates.
+    for caller in [Caller::Job, Caller::Viewer, Caller::Ambiguous] {
+        let command = Command::Escalate(Box::new(draft(EscalateTo::Operator)));
+        let refused = fleet.decide(&Request { caller, command }, Time(10));
+        assert!(matches!(refused, Err(Refusal::NotAllowed { .. })), "{refused:?}");
+    }
+}

@@ -279,4 +279,38 @@ mod tests {
         let too_long = PayloadFault::TooLong { field: "options" };
         assert_eq!(checked(SignalKind::NeedsInput, &asks), Err(too_long));
     }
+
+    /// A required text says something, and a moment has the form of one.
+    #[test]
+    fn blank_texts_and_things_that_are_no_moments_are_refused() {
+        let say = |text: &str| Payload::from([("text".to_owned(), Value::Text(text.to_owned()))]);
+        assert_eq!(checked(SignalKind::Guidance, &say("go on")), Ok(()));
+        for blank in ["", " \n"] {
+            let fault = PayloadFault::Missing { field: "text" };
+            assert_eq!(checked(SignalKind::Guidance, &say(blank)), Err(fault), "{blank:?}");
+        }
+        for moment in [
+            "2026-11-18T20:00:00Z",
+            "2026-11-18t20:00:00z",
+            "2026-11-18T20:00:00.123456Z",
+            "2026-11-18T20:00:00+01:00",
+            "2026-11-18T20:00:00.5-01:00",
+        ] {
+            assert!(is_moment(moment), "{moment}");
+        }
+        for other in [
+            "",
+            "now",
+            "2026-11-18",
+            "2026-11-18T20:00:00",
+            "2026-11-18 20:00:00Z",
+            "2026-11-18T20:00:00+0100",
+            "2026-11-18T20:00:00+01:00Z",
+            "aaaa-11-18T20:00:00Z",
+            "xxxxxxxxxxxxxxxxxxxZ",
+            &format!("2026-11-18T20:00:00.{}Z", "1".repeat(40)),
+        ] {
+            assert!(!is_moment(other), "{other}");
+        }
+    }
 }

@@ -129,3 +129,55 @@ fn closed_by(line: &[char], ends: &[char]) -> Option<usize> {
     let marks = || (0..line.len()).filter(|at| is_end(line, *at, ends));
     marks().find(is_certain).or_else(|| marks().next_back())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::unquoted;
+
+    /// What is left of a line without what it quotes.
+    #[test]
+    fn what_stands_between_marks_is_left_out() {
+        for (text, left) in [
+            ("a “b” c", "a  c"),
+            ("“a “b” c” d", " d"),
+            ("a “b", "a "),
+            ("„a“ b „c” d", " b  d"),
+            ("«a» b »c« d", " b  d"),
+            ("‹a› b ›c‹ d", " b  d"),
+            ("「a「b」c」 d", " d"),
+            ("『a『b』c』 d", " d"),
+            ("‚a‘ b ‚c’ d", " b  d"),
+            ("a \"b\" c", "a  c"),
+            ("24\" is not \"much\" then", "24\" is not  then"),
+            ("a `b` c", "a  c"),
+            ("a ``b ` c`` d", "a  d"),
+            ("a `b `` c` d", "a  d"),
+            ("a `b c", "a "),
+            ("a 'b' c", "a  c"),
+            ("a 'it's so' c", "a  c"),
+            ("a 'b c", "a 'b c"),
+            ("the agents' 'own' notes", "the agents'  notes"),
+            ("in the '90s: 'yes' it is", "in the '90s:  it is"),
+            ("in the ‘90s: ‘yes’ it is", "in the ‘90s:  it is"),
+            ("it’s ‘so’ then", "it’s  then"),
+            ("‘the agents’ note’ here", " here"),
+            ("‘the agents’ notes’ here", " here"),
+            ("‘it is theirs", ""),
+        ] {
+            assert_eq!(unquoted(text), format!("{left}\n"), "{text}");
+        }
+    }
+
+    #[test]
+    fn blocks_and_quoted_lines_are_left_out() {
+        for (text, left) in [
+            ("a\n> b\n| c\n    d\n\te\nf", "a\nf\n"),
+            ("a\n```rust\nb\n```\nc", "a\nc\n"),
+            ("a\n````\n```\nb\n````\nc", "a\nc\n"),
+            ("a\n```\n\n~~~\nb", "a\n"),
+            ("``a``\n~~b", "\n~~b\n"),
+        ] {
+            assert_eq!(unquoted(text), left, "{text}");
+        }
+    }
+}

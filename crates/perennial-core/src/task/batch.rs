@@ -120,7 +120,13 @@ impl<'f> Batch<'f> {
         self.count_unfinished(known.as_ref(), task.as_ref());
         let earned = self.earned(task.as_ref(), &event);
         self.events.push(What::Task(id, event));
-        self.events.extend(announced);
+        for what in announced {
+            // ES2: a task may be moved and taken in one batch; what either settles ends once.
+            let is_known = matches!(what, What::Escalation(..)) && self.events.contains(&what);
+            if !is_known {
+                self.events.push(what);
+            }
+        }
         self.events.extend(earned);
         self.changed.extend(task.map(|task| (id, task)));
     }
@@ -177,6 +183,11 @@ impl<'f> Batch<'f> {
             Some(on) => Err(TaskRefusal::Waits { on }),
             None => Ok(()),
         }
+    }
+
+    fn may_begin_again(&self, agent: AgentId, id: TaskId) -> bool {
+        let known = self.present(agent).zip(self.task(id));
+        known.is_some_and(|(agent, task)| self.may_begin(agent, task).is_ok())
     }
 
     fn waits_for(&self, task: &Task) -> impl Iterator<Item = TaskId> {
@@ -337,7 +348,10 @@ impl<'f> Batch<'f> {
             }
             return;
         };
-        let is_taken = self.current(agent).is_none_or(|current| current == id);
+        // TK7: what its worker was on until the check ended stays its own, at the end of its window too. A claim that waited
+        // for somebody's word was no longer: that is begun again.
+        let was_on_it = by == Sender::Perennial && self.current(agent).is_none();
+        let is_taken = was_on_it || self.may_begin_again(agent, id);
         let reason = reason.to_owned();
         self.record(id, TaskEvent::Returned { by, agent, is_taken, reason });
         if let Some(task) = self.task(id) {

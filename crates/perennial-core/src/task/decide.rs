@@ -68,10 +68,8 @@ pub fn decide(
             let task = batch.open(id)?;
             of_adder(fleet, caller, task)?;
             of_whole(&batch, caller, task)?;
-            let worker = task.worker;
             batch.verified.clone_from(verified);
             batch.record(id, TaskEvent::Dropped { by, reason: reason.clone() });
-            batch.freed(worker);
             batch.over(id);
         }
     }

@@ -121,3 +121,23 @@ impl ChangeKind {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a session shows itself counts; the rest is as it was.
+    #[test]
+    fn what_a_session_shows_stands_before_what_was_known() {
+        let found = |name: &str, at| Findings {
+            edited: vec![name.to_owned()],
+            tests: None,
+            committed_at: Some(Time(at)),
+            last_words: Some(name.to_owned()),
+            last_call: None,
+        };
+        let earlier = found("old", 1);
+        assert_eq!(found("new", 2).with_earlier(&earlier), found("new", 2));
+        assert_eq!(Findings::default().with_earlier(&earlier), earlier);
+    }
+}

@@ -140,6 +140,42 @@ mod tests {
         }
     }
 
+    /// The whole table: to which phase each indicator leads from each, once something was edited.
+    #[test]
+    fn each_indicator_leads_where_it_leads() {
+        let letter = |phase: Option<WorkPhase>| match phase {
+            None => '.',
+            Some(WorkPhase::Investigation) => 'i',
+            Some(WorkPhase::Planning) => 'p',
+            Some(WorkPhase::Implementation) => 'm',
+            Some(WorkPhase::Testing) => 't',
+            Some(WorkPhase::Completion) => 'c',
+        };
+        assert_eq!(WorkPhase::ALL.map(|phase| letter(Some(phase))), ['i', 'p', 'm', 't', 'c']);
+        for (indicator, row) in [
+            (Indicator::PlanTold, "p...p"),
+            (Indicator::TaskListMade, "p...p"),
+            (Indicator::FileEdited, "mm.mm"),
+            (Indicator::WorkDelegated, ".m..."),
+            (Indicator::TestsRun, "ttt.t"),
+            (Indicator::TestsDelegated, "ttt.t"),
+            (Indicator::TestsPassed, "...c."),
+            (Indicator::CompletionTold, "..cc."),
+            (Indicator::CommitMade, "cccc."),
+            (Indicator::LookedAround, "....i"),
+            (Indicator::TrialRun, "..t.."),
+            (Indicator::TrialsRemoved, "..cc."),
+        ] {
+            let of = |has_edited| -> String {
+                let leads = |phase| letter(indicator.leads_from(phase, has_edited));
+                WorkPhase::ALL.into_iter().map(leads).collect()
+            };
+            assert_eq!(of(true), row, "{indicator:?}");
+            let needs_edit = matches!(indicator, Indicator::TestsPassed | Indicator::TrialsRemoved);
+            assert_eq!(of(false), if needs_edit { "....." } else { row }, "{indicator:?}");
+        }
+    }
+
     #[test]
     fn none_leads_to_the_phase_that_is_there_already() {
         for indicator in Indicator::ALL {

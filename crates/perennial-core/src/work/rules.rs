@@ -365,6 +365,24 @@ mod tests {
         let mine = built_in.clone().with(&mine);
         assert_eq!(mine.does("mcp__x__write_file"), None);
         assert_eq!(mine.does("run_tests"), Some(ToolDoes::RunsTests));
+        // Who adds to it says nothing about other tools.
+        let one_more = RuleChanges { edit_tools: vec!["my_edit".to_owned()], ..Default::default() };
+        assert_eq!(
+            built_in.clone().with(&one_more).does("mcp__x__write_file"),
+            Some(ToolDoes::Edits)
+        );
+        // Each list is its own.
+        let own = |word: &str| vec![word.to_owned()];
+        let each = built_in.clone().with(&RuleChanges {
+            implementation: own("Patched"),
+            testing: own("Tried"),
+            completion: own("Ready"),
+            replace: true,
+            ..RuleChanges::default()
+        });
+        let lists = [each.implementation, each.testing, each.completion];
+        assert_eq!(lists, [own("patched"), own("tried"), own("ready")]);
+        assert_eq!(each.planning, built_in.planning);
         // A list says more than a name.
         assert_eq!(built_in.does("write_todos"), None);
         assert_eq!(built_in.does("edit_file"), None);
@@ -398,7 +416,9 @@ mod tests {
     #[test]
     fn lists_are_bounded() {
         let of = |testing| RuleChanges { testing, ..RuleChanges::default() };
-        assert_eq!(of(vec!["ok then".to_owned()]).mistake(), None);
+        for list in [vec!["ok".to_owned(); WORDS_MAX], vec!["x".repeat(WORD_BYTES_MAX)]] {
+            assert_eq!(of(list).mistake(), None);
+        }
         for list in [vec!["ab".to_owned(); WORDS_MAX + 1], vec!["x".repeat(101)], vec![" ".into()]]
         {
             let within = BTreeMap::from([("codex".to_owned(), of(list.clone()))]);

@@ -370,3 +370,66 @@ fn a_snapshot_that_comes_to_nothing_leaves_its_checkpoint_due() {
     told.observe(&Observation::Due { entity, timer: Timer::Keep });
     assert_eq!(due(&told).map(|it| it.why), Some(CheckpointCause::Phase));
 }
+
+/// S-04: the task that it is on, with its open step, is in the checkpoint and in how to go on.
+#[test]
+fn a_checkpoint_names_the_task_and_its_open_step() {
+    use crate::tasks::{brief, draft as task, to};
+    use perennial_core::task::{Brief, Step};
+    let mut told = cli("/");
+    let step = |text: &str, is_done| Step { text: text.to_owned(), is_done };
+    let composed = |told: &Told| {
+        checkpoint::compose(told.agent(1), &told.fleet, Material::default(), told.now)
+    };
+    assert_eq!(composed(&told).task, None);
+    let steps = vec![step("lexer", true), step("grammar", false)];
+    told.ask(task(10, Brief { steps, ..brief("port the parser") }, to(1))).expect("given");
+    let content = composed(&told);
+    let mark = content.task.as_ref().expect("it is on one");
+    assert_eq!(mark.open_step, Some((2, 2, "grammar".to_owned())));
+    let told_of = "Task “port the parser”, open step 2 of 2: “grammar”.";
+    assert!(content.resumption.contains(told_of), "{}", content.resumption);
+    assert_eq!(checkpoint::summary_line(&content), "on the task “port the parser”");
+    told.ask(crate::tasks::drop_task(10)).expect("dropped");
+    told.ask(task(11, brief("next"), to(1))).expect("given");
+    let content = composed(&told);
+    assert!(content.resumption.ends_with(" Task “next”."), "{}", content.resumption);
+}
+
+/// CK6: what never ran did nothing, and what is told already is not due again.
+#[test]
+fn only_what_ran_and_what_changed_makes_a_checkpoint_due() {
+    let mut told = Told::new();
+    told.spawn_cli(1, true, None).expect("born");
+    let number = told.number(1);
+    told.report(1, number, Report::NotStarted("no such file".into()));
+    assert_eq!(told.agent(1).checkpoint_due, None);
+    // A phase that the last checkpoint has is no news; another one is.
+    let mut told = cli("/");
+    let report = |told: &mut Told, phase| {
+        let report = Command::Report { phase: Some(phase), summary: None };
+        told.ask_as(BOB, report).expect("its own word");
+        told.agent(1).checkpoint_due
+    };
+    let said = SaidDraft { phase: Some(WorkPhase::Planning), ..SaidDraft::default() };
+    let ready = draft(&told, &said, false);
+    told.ask_as(BOB, order(said, ready)).expect("taken");
+    told.show(1, Sign::Worked { indicator: Indicator::PlanTold, at: told.now });
+    assert_eq!(told.agent(1).checkpoint_due, None, "it is told already");
+    assert_eq!(report(&mut told, WorkPhase::Testing), Some(CheckpointCause::Phase));
+}
+
+/// The text of a checkpoint is recorded with it, and it is its agent's.
+#[test]
+fn a_checkpoint_is_decided_with_its_text() {
+    let told = told();
+    let said = SaidDraft::default();
+    let ready = draft(&told, &said, false);
+    let request = perennial_core::command::Request {
+        caller: Caller::Person,
+        command: order(said, ready.clone()),
+    };
+    let decision = told.fleet.decide(&request, told.now).expect("allowed");
+    assert_eq!(decision.texts, [ready.body]);
+    assert_eq!(decision.about, [Entity::Agent(AgentId(1))]);
+}

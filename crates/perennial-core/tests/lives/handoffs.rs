@@ -17,6 +17,7 @@ use perennial_core::exit::Exit;
 use perennial_core::fleet::Policy;
 use perennial_core::handoff::{
     Answer, CHURN_WITHIN, DEADLINE, HandoffCause, HandoffEvent, HandoffOrder, LINGER, QUIET,
+    TurnStands,
 };
 use perennial_core::hearing::Obstacle;
 use perennial_core::hold::HeldFor;
@@ -37,6 +38,7 @@ use perennial_core::snapshot::SnapshotFiles;
 use perennial_core::state::{State, moves};
 use perennial_core::succession::Afresh;
 use perennial_core::symptom::{Symptom, Urgency};
+use perennial_core::task::Brief;
 use perennial_core::text::{Digest, Text, TextBody};
 use perennial_core::time::Time;
 
@@ -999,4 +1001,309 @@ fn the_next_daemon_goes_on_with_it() {
     assert_eq!((told.agent(1).state, told.number(1).0), (State::Waking, 2));
     let content = |it: &message::Message| matches!(it.content, Content::Handoff { .. });
     assert!(!told.fleet.messages().of(BOB).any(content));
+}
+
+/// Who may ask, and what follows from whose word it is.
+#[test]
+fn a_session_is_handed_off_by_a_person_its_parent_or_itself() {
+    let mut told = with_role("worker", worker());
+    for id in [2, 3] {
+        told.spawn_cli_under(Restart::OnCrash, id, true, None).expect("born");
+        told.begun(id, &format!("c{id}"), Followed::Started);
+    }
+    let parent = |told: &mut Told, id: AgentId, parent: AgentId| {
+        let parent = Some(NewParent::Agent(parent.to_string()));
+        let (target, settings) = (id.to_string(), Settings { parent, ..Settings::default() });
+        told.ask(Command::Set(Box::new(Set { target, settings, then: Then::Nothing })))
+            .expect("set");
+    };
+    // 3 is below Bob, 2 is nobody to him.
+    parent(&mut told, AgentId(3), BOB);
+    for (caller, standing) in [
+        (Caller::Agent(AgentId(2)), Standing::Other),
+        (Caller::Agent(AgentId(3)), Standing::Other),
+        (Caller::Viewer, Standing::Other),
+    ] {
+        let verb = Verb::Handoff;
+        let refused = Err(Refusal::NotAllowed { caller, verb, standing });
+        for finish in [false, true] {
+            assert_eq!(told.ask_as(caller, handoff(finish)), refused);
+        }
+    }
+    // Nor does a role make an overseer that is not the one, or of somebody who has left theirs.
+    take(&mut told, AgentId(2), "patrol");
+    let two = Caller::Agent(AgentId(2));
+    assert_eq!(told.fleet.standing(two, Some(BOB)), Standing::Other);
+    take(&mut told, AgentId(2), "witness");
+    assert_eq!(told.fleet.standing(two, Some(BOB)), Standing::Overseer);
+    assert_eq!(told.fleet.standing(two, Some(AgentId(3))), Standing::Other);
+    assert_eq!(told.fleet.standing(two, Some(AgentId(2))), Standing::Itself);
+    assert_eq!(told.fleet.standing(Caller::Person, Some(BOB)), Standing::Other);
+    // Who is above him may ask, and he is told of it as of a person's word; the overseer ends nothing of that.
+    parent(&mut told, BOB, AgentId(2));
+    let events = told.ask_as(two, handoff(false)).expect("his parent");
+    let [HandoffEvent::Asked(asked)] = what_happened(&events)[..] else { panic!("{events:?}") };
+    assert_eq!((asked.cause, asked.overseer), (HandoffCause::Verb, None));
+    assert!(request(&told).is_some());
+}
+
+/// Somebody's session is ended only if it was asked before: a late word asks for nothing.
+#[test]
+fn a_wait_that_is_over_can_not_be_ended() {
+    let mut told = working();
+    for finish in [false, true] {
+        let order = HandoffOrder { session: Some(SessionNumber(1)), ..order(finish) };
+        let refused = told.ask(Command::Handoff(Box::new(order)));
+        assert_eq!(refused, Err(Refusal::NoHandoff { agent: BOB }), "{finish}");
+    }
+    assert_eq!(told.agent(1).state, State::Working);
+    // Its overseer does not ask a second time.
+    let mut told = with_role("worker", worker());
+    told.spawn_cli_under(Restart::OnCrash, 2, true, None).expect("born");
+    told.begun(2, "w", Followed::Started);
+    take(&mut told, AgentId(2), "witness");
+    told.ask_as(OWN, handoff(false)).expect("asked");
+    let again = told.ask_as(Caller::Agent(AgentId(2)), handoff(false));
+    assert_eq!(again, Err(Refusal::NoHandoff { agent: BOB }));
+}
+
+#[test]
+fn the_deadline_is_the_orders_else_the_operators_and_within_bounds() {
+    use perennial_core::handoff::{DEADLINE_LEAST, DEADLINE_MOST};
+    let (five, nine) = (Duration::from_secs(5), Duration::from_secs(9));
+    for (asked, set, within) in [
+        (None, None, DEADLINE),
+        (None, Some(five), five),
+        (Some(nine), Some(five), nine),
+        (Some(Duration::ZERO), None, DEADLINE_LEAST),
+        (Some(Duration::MAX), None, DEADLINE_MOST),
+    ] {
+        let mut told = working();
+        let policy = Policy { handoff_deadline: set, ..Policy::default() };
+        told.fleet = std::mem::take(&mut told.fleet).under(policy);
+        let order = HandoffOrder { deadline: asked, ..order(false) };
+        told.ask(Command::Handoff(Box::new(order))).expect("asked");
+        let last = told.agent(1).handing_off().expect("it hands off");
+        assert_eq!(last.deadline, told.now + within, "{asked:?} {set:?}");
+        assert_eq!(told.agent(1).until, Some(told.now + within));
+    }
+}
+
+/// A second checkpoint is no second answer: the session's time to end its turn counts from the first.
+#[test]
+fn the_first_answer_counts() {
+    let mut told = asked();
+    read(&mut told);
+    let mut answers = 0;
+    for _ in 0..2 {
+        let (said, draft) = (SaidDraft::default(), *draft(&told, None));
+        let order = CheckpointOrder { target: BOB.to_string(), said, draft };
+        let events = told.ask_as(OWN, Command::Checkpoint(Box::new(order))).expect("taken");
+        let answered = |it: &&&HandoffEvent| matches!(it, HandoffEvent::Answered { .. });
+        answers += what_happened(&events).iter().filter(answered).count();
+        told.pass(LINGER / 2);
+    }
+    assert_eq!(answers, 1);
+    told.pass(Duration::from_secs(1));
+    told.observe(&due(BOB));
+    assert!(is_ending(&told), "from the first");
+}
+
+/// What is no end of a turn ends no wait: a limit is waited out by the agent CLI itself, and old news are none.
+#[test]
+fn only_the_end_of_its_turn_is_one() {
+    let listed = |wait, since| Sign::VendorStatus { wait, since };
+    for (signs, ends) in [
+        (vec![Sign::Waits(Wait::RateLimit(None))], false),
+        (vec![Sign::Waits(Wait::Permission)], false),
+        (vec![Sign::Progressed], false),
+        (vec![Sign::Waits(Wait::Input)], true),
+        (vec![Sign::Waits(Wait::Failure)], true),
+        (vec![Sign::BackgroundWork], true),
+        (vec![Sign::Waits(Wait::Input), Sign::TurnBegan], false),
+        // The vendor's list: what it says of the time before says nothing of now.
+        (vec![listed(Some(Wait::Input), Time(0))], false),
+        (vec![listed(Some(Wait::Input), Time(u64::MAX))], true),
+        (vec![Sign::Waits(Wait::Input), listed(None, Time(0))], true),
+        (vec![Sign::Waits(Wait::Input), listed(None, Time(u64::MAX))], false),
+    ] {
+        let mut told = asked();
+        read(&mut told);
+        for sign in &signs {
+            told.show(1, sign.clone());
+        }
+        told.pass(QUIET);
+        told.observe(&due(BOB));
+        assert_eq!(is_ending(&told), ends, "{signs:?}");
+    }
+    // That its turn goes on where it went on is no event.
+    let mut told = asked();
+    assert_eq!(told.agent(1).handing_off().map(|it| it.stands), Some(TurnStands::Runs));
+    assert_eq!(what_happened(&told.show(1, Sign::TurnBegan)), [] as [&HandoffEvent; 0]);
+}
+
+fn task(id: u128) -> Command {
+    let brief = Brief { title: format!("t{id}"), ..crate::tasks::brief("t") };
+    crate::tasks::draft(id, brief, crate::tasks::to(BOB.0))
+}
+
+/// Of assignments the last is no reason to hand off: whoever has no next one rests, or is done (0055).
+#[test]
+fn an_assignment_makes_a_handoff_due_while_there_is_another() {
+    for has_next in [true, false] {
+        let mut told = with_role("worker", worker());
+        told.ask(task(10)).expect("given");
+        if has_next {
+            told.ask(task(11)).expect("queued");
+        }
+        told.ask(crate::tasks::verify(10, true)).expect("done");
+        let due = told.agent(1).handoff.due.clone().expect("one is all that it does");
+        assert_eq!(due.subject, "1 assignment done in this session");
+        told.show(1, Sign::Waits(Wait::Input));
+        assert_eq!(handoff_at(&told).is_some(), has_next);
+    }
+    // What its role does not count is nothing; and what is due is due once.
+    let mut told = with_role("patrol", patrol());
+    told.ask(task(10)).expect("given");
+    told.ask(crate::tasks::verify(10, true)).expect("done");
+    assert_eq!((told.agent(1).handoff.units, told.agent(1).handoff.due.clone()), (0, None));
+    let mut told = with_role("worker", worker());
+    for (id, due) in [(10, 1), (11, 0)] {
+        told.ask(task(id)).expect("given");
+        let events = told.ask(crate::tasks::verify(id, true)).expect("done");
+        let is_due = |it: &&&HandoffEvent| matches!(it, HandoffEvent::Due { .. });
+        assert_eq!(what_happened(&events).iter().filter(is_due).count(), due, "{id}");
+    }
+    assert_eq!(told.agent(1).handoff.units, 2);
+}
+
+/// HA6: whichever it was, the operator is told once in a window; so is what makes a handoff due.
+#[test]
+fn signs_of_one_full_window_are_one_piece_of_news() {
+    let own_word = |told: &mut Told| {
+        let sample =
+            Some(Sample { tokens: 820, window: 1000, usable: 1000, source: Source::StatusLine });
+        told.show(1, Sign::Symptom { symptom: Symptom::OwnWord, sample })
+    };
+    let mut told = working();
+    told.show(1, measured(82));
+    assert_eq!(operator_mails(&told), 1);
+    own_word(&mut told);
+    assert_eq!(operator_mails(&told), 1, "that it is full is known");
+    let mut told = working();
+    own_word(&mut told);
+    told.show(1, measured(82));
+    assert_eq!(operator_mails(&told), 1, "nor the other way round");
+    // That the agent CLI has given up is news all the same.
+    told.show(1, Sign::Symptom { symptom: Symptom::Thrash, sample: None });
+    assert_eq!(operator_mails(&told), 1, "of this window it was told as urgently");
+    let mut told = working();
+    told.show(1, measured(82));
+    told.show(1, Sign::Symptom { symptom: Symptom::Thrash, sample: None });
+    assert_eq!(operator_mails(&told), 2);
+    let mut told = with_role("patrol", patrol());
+    told.show(1, measured(82));
+    own_word(&mut told);
+    let due = told.agent(1).handoff.due.clone().expect("due");
+    // What the agent says outlasts the window that the clock measured.
+    assert_eq!(
+        (due.cause, due.subject.as_str()),
+        (HandoffCause::Symptom, "the agent says that it is running out of context")
+    );
+    let (at, is_due) = (due.since, |it: &&&HandoffEvent| matches!(it, HandoffEvent::Due { .. }));
+    let compaction = Sign::Symptom { symptom: Symptom::Compaction, sample: None };
+    for _ in 0..2 {
+        let events = told.show(1, compaction.clone());
+        assert_eq!(what_happened(&events).iter().filter(is_due).count(), 0);
+    }
+    assert_eq!(told.agent(1).handoff.due.as_ref().map(|due| due.since), Some(at));
+    let mut told = with_role("patrol", patrol());
+    for _ in 0..2 {
+        told.show(1, compaction.clone());
+    }
+    let due = told.agent(1).handoff.due.clone().expect("due");
+    assert_eq!(due.subject, "its conversation was compacted 2 times in one session");
+    let noticed = told.agent(1).handoff.noticed;
+    assert_eq!(noticed, Some((Symptom::Compaction, Urgency::High, told.now)));
+}
+
+/// Before a compaction, and before nothing else of these, the work is kept.
+#[test]
+fn a_snapshot_is_wanted_before_a_compaction_and_for_no_words() {
+    for (symptom, is_wanted) in [
+        (Symptom::Compaction, true),
+        (Symptom::Compacted, false),
+        (Symptom::Words, false),
+        (Symptom::OwnWord, false),
+        (Symptom::Thrash, false),
+    ] {
+        let mut told = asked_in_work_tree();
+        told.ask(Command::Stop(BOB.to_string())).expect("stopped");
+        ended(&mut told, Exit::Code(0));
+        if told.agent(1).keeping.is_some() {
+            kept(&mut told, KeepOutcome::Missed(MissCause::Failed, String::new()));
+        }
+        told.ask(Command::Wake(BOB.to_string())).expect("woken");
+        told.begun(1, "a", Followed::Resumed);
+        assert_eq!(told.agent(1).keeping, None);
+        told.show(1, Sign::Symptom { symptom, sample: None });
+        assert_eq!(told.agent(1).keeping.is_some(), is_wanted, "{symptom:?}");
+    }
+}
+
+/// The operator is told why it is up to them.
+#[test]
+fn the_mail_to_the_operator_says_why_nobody_was_handed_off() {
+    let words = |told: &Told| {
+        let mails = told.fleet.messages().within(&Mailbox::Operator);
+        let mail = mails.filter_map(message::Message::mail).next().expect("a mail");
+        mail.excerpt.clone()
+    };
+    let declared = RoleTerms { is_declared: true, ..RoleTerms::default() };
+    let mut made_up = working();
+    take(&mut made_up, BOB, "made-up");
+    for (told, why) in [
+        (working(), "it has no role, so"),
+        (made_up, "nobody has declared its role made-up, so"),
+        (with_role("x", declared), "by the terms of its role x that is up to you"),
+    ] {
+        let mut told = told;
+        told.show(1, measured(82));
+        assert!(words(&told).contains(why), "{}", words(&told));
+    }
+    let mut told = begun_by_the_clock();
+    told.show(1, measured(85));
+    assert!(words(&told).contains("its last handoff is too recent"), "{}", words(&told));
+}
+
+/// A role without a number of units is cycled by what it lists only, and what is due is due once.
+#[test]
+fn units_without_a_number_make_nothing_due() {
+    let cycle = Cycle {
+        after: None,
+        unit: CycleUnit::Assignment,
+        interesting: vec![Interesting::Escalation],
+    };
+    let mut told = with_role("worker", RoleTerms { cycle: Some(cycle), ..worker() });
+    told.ask(task(10)).expect("given");
+    told.ask(crate::tasks::verify(10, true)).expect("done");
+    assert_eq!((told.agent(1).handoff.units, told.agent(1).handoff.due.clone()), (1, None));
+    let escalate = |told: &mut Told, id: u128| {
+        use perennial_core::escalation::{EscalateTo, EscalationDraft, Severity};
+        let text = Text { digest: Digest([7; 32]), bytes: 2, head: "x".into() };
+        let draft = EscalationDraft {
+            id: perennial_core::id::EscalationId(id << 40),
+            to: EscalateTo::Operator,
+            severity: Severity::Low,
+            subject: "x".to_owned(),
+            excerpt: "x".to_owned(),
+            body: TextBody { text, body: Arc::from("x") },
+        };
+        let events = told.ask_as(OWN, Command::Escalate(Box::new(draft))).expect("asked");
+        let is_due = |it: &&&HandoffEvent| matches!(it, HandoffEvent::Due { .. });
+        what_happened(&events).iter().filter(is_due).count()
+    };
+    assert_eq!((escalate(&mut told, 1), escalate(&mut told, 2)), (1, 0));
+    let due = told.agent(1).handoff.due.clone().expect("due");
+    assert_eq!((due.cause, due.subject.as_str()), (HandoffCause::Interesting, "event: escalation"));
 }

@@ -6,16 +6,18 @@ use std::time::Duration;
 use perennial_core::agent::{Confirmation, Outlook};
 use perennial_core::authority::Caller;
 use perennial_core::command::{Command, RoleWanted, Spawn};
+use perennial_core::context::{Sample, Source};
 use perennial_core::conversation::{Followed, Opening};
 use perennial_core::effect::Timer;
 use perennial_core::entity::Entity;
+use perennial_core::escalation::{EscalateTo, EscalationDraft, Severity};
 use perennial_core::event::{AgentEvent, Event, What};
 use perennial_core::exit::Exit;
 use perennial_core::fleet::{Fleet, Policy};
 use perennial_core::hold::HeldFor;
-use perennial_core::id::{AgentId, MessageId, TaskId};
+use perennial_core::id::{AgentId, EscalationId, MessageId, TaskId};
 use perennial_core::launch::Launch;
-use perennial_core::message::{Content, Mailbox, MessageEvent, Trace, Words};
+use perennial_core::message::{Addressee, Content, Mailbox, MessageEvent, Priority, Trace, Words};
 use perennial_core::name::NameKey;
 use perennial_core::observation::{Observation, Report, Sign, Wait};
 use perennial_core::reason::{Finding, Reason};
@@ -502,4 +504,132 @@ fn rest_and_its_letter_are_one_batch() {
     let events = told.rests(BOB);
     let moved = |event: &&Event| matches!(&event.what, What::Agent(_, AgentEvent::Moved(_)));
     assert_eq!((events.iter().filter(moved).count(), letters(&events).len()), (1, 1));
+}
+
+/// A task is verified in the middle of a turn, by a check, a person or its role's word: the end of that turn is no end of
+/// what it earned.
+#[test]
+fn what_is_earned_in_a_turn_holds_when_the_turn_ends() {
+    let mut told = fleet();
+    told.born_idle(BOB, Some(ADA), Some("keeper"));
+    told.ask(add(10, to(BOB))).expect("added");
+    told.reads_all(BOB);
+    told.show(BOB, Sign::TurnBegan);
+    told.ask(done(10)).expect("verified");
+    assert_eq!(told.rest_in(BOB), None, "RE3: nobody rests in a turn");
+    told.pass(Duration::from_secs(60));
+    told.show(BOB, Sign::Waits(Wait::Input));
+    assert_eq!(told.rest_in(BOB), Some(REST_AFTER), "from the end of its turn");
+    told.rests(BOB);
+    assert_eq!(told.standing(BOB), (State::Hibernating, Reason::TaskDone));
+    // Who has been idle for long rests as long after the verdict, and not before.
+    let mut told = fleet();
+    told.born_idle(BOB, Some(ADA), Some("keeper"));
+    told.ask(add(10, to(BOB))).expect("added");
+    told.reads_all(BOB);
+    told.pass(Duration::from_secs(600));
+    told.ask(done(10)).expect("verified");
+    assert_eq!(told.rest_in(BOB), Some(REST_AFTER));
+    let at = told.now + REST_AFTER;
+    let due = |at| perennial_core::rest::due(&told.fleet, AgentId(BOB), at).len();
+    assert_eq!(due(perennial_core::time::Time(at.0 - 1)), 0);
+    assert!(due(at) > 0, "at its very time");
+}
+
+/// RE3: mail that nobody has given it yet is work.
+#[test]
+fn nobody_rests_who_has_mail() {
+    let mut told = with_verified(Some("keeper"));
+    assert!(told.rest_in(BOB).is_some());
+    told.born_idle(3, Some(BOB), None);
+    let text = Text { digest: Digest([7; 32]), bytes: 4, head: "help".into() };
+    let draft = EscalationDraft {
+        id: EscalationId(900),
+        to: EscalateTo::Parent,
+        severity: Severity::High,
+        subject: "help".to_owned(),
+        excerpt: "help".to_owned(),
+        body: TextBody { text, body: Arc::from("help") },
+    };
+    told.ask_as(Caller::Agent(AgentId(3)), Command::Escalate(Box::new(draft))).expect("asked");
+    assert!(told.agent(BOB).rest.is_some(), "what it earned stands");
+    assert_eq!(told.rest_in(BOB), None);
+    told.rests(BOB);
+    assert_eq!(told.agent(BOB).state, State::Waiting);
+    told.reads_all(BOB);
+    told.rests(BOB);
+    assert_eq!(told.standing(BOB), (State::Hibernating, Reason::TaskDone));
+}
+
+/// RE1: no rounds at all are rounds that are never asked for.
+#[test]
+fn a_role_whose_rounds_are_turned_off_rests() {
+    let mut policy = roles();
+    let terms = policy.roles.get_mut(&NameKey::of("patrol")).expect("a role");
+    terms.every = Some(Duration::ZERO);
+    let mut told = fleet();
+    told.fleet = std::mem::take(&mut told.fleet).under(policy);
+    told.born_idle(BOB, Some(ADA), Some("patrol"));
+    told.ask(add(10, to(BOB))).expect("added");
+    told.reads_all(BOB);
+    told.ask(done(10)).expect("verified");
+    told.rests(BOB);
+    assert_eq!(told.standing(BOB), (State::Hibernating, Reason::TaskDone));
+}
+
+/// RE4: a person's prompt, and nothing else that comes in writing; and nothing is taken back that was not earned.
+#[test]
+fn only_a_persons_prompt_takes_the_rest_back() {
+    let send = |told: &mut Told, id: u128| {
+        let text = Text { digest: Digest([7; 32]), bytes: 2, head: "go".into() };
+        let command = Command::Send {
+            id: MessageId(id),
+            target: AgentId(BOB).to_string(),
+            body: TextBody { text, body: Arc::from("go") },
+            fingerprint: Fingerprint([1; 32]),
+            after_turn: false,
+        };
+        let events = told.ask(command).expect("sent");
+        let is_rest = |event: &&Event| match event.of_agent() {
+            Some((_, event)) => matches!(event, AgentEvent::Rest(_)),
+            None => false,
+        };
+        events.iter().filter(is_rest).count()
+    };
+    let mut told = with_verified(Some("keeper"));
+    assert_eq!((send(&mut told, 77), send(&mut told, 78)), (1, 0));
+    let mut told = with_verified(Some("keeper"));
+    let bob = Addressee::Agent(AgentId(BOB).to_string());
+    told.mail_to(Caller::Person, 79, Priority::Normal, bob).expect("sent");
+    assert_eq!(told.fleet.messages().of(AgentId(BOB)).count(), 1);
+    assert!(told.agent(BOB).rest.is_some(), "mail is read, and then it rests");
+}
+
+/// RE4: only the beginning of a turn is a prompt, and only where no turn was.
+#[test]
+fn what_its_harness_shows_besides_takes_nothing_back() {
+    let sample = Sample { tokens: 10, window: 100, usable: 100, source: Source::Transcript };
+    for sign in [Sign::Progressed, Sign::Measured { conversation: None, sample }, Sign::StillIdle] {
+        let mut told = with_verified(Some("keeper"));
+        told.show(BOB, sign.clone());
+        assert!(told.agent(BOB).rest.is_some(), "{sign:?}");
+    }
+    let mut told = fleet();
+    told.born_idle(BOB, Some(ADA), Some("keeper"));
+    told.ask(add(10, to(BOB))).expect("added");
+    told.reads_all(BOB);
+    told.show(BOB, Sign::TurnBegan);
+    told.ask(done(10)).expect("verified");
+    told.show(BOB, Sign::TurnBegan);
+    assert!(told.agent(BOB).rest.is_some(), "the turn in which it was earned is told of again");
+}
+
+/// Who asked to be buried when its turn ends does not rest before.
+#[test]
+fn whoever_is_to_be_buried_does_not_rest() {
+    let mut told = with_verified(Some("keeper"));
+    assert!(told.rest_in(BOB).is_some());
+    let bury = Command::Bury { target: AgentId(BOB).to_string(), summary: None };
+    told.ask_as(Caller::Agent(AgentId(BOB)), bury).expect("asked");
+    assert_eq!(told.rest_in(BOB), None);
 }

@@ -299,3 +299,87 @@ fn no_session_starts_where_files_are_being_restored_until_that_has_ended() {
         assert_eq!((starts(&told, 1), starts(&told, 2)), (ends, ends));
     }
 }
+
+/// What is kept where nobody set anything, and what "for ever" is.
+#[test]
+fn by_default_fifty_for_thirty_days_and_two_hundred_that_were_asked_for() {
+    let terms = SnapshotTerms::default();
+    let days = terms.for_time.map(|time| time.as_secs() / 86_400);
+    assert_eq!((terms.automatic, days, terms.asked), (Some(50), Some(30), Some(200)));
+    let mut told = Told::new();
+    told.spawn(1, Some("bob"), Restart::Never);
+    told.executed(1);
+    let snapshots = SnapshotTerms { automatic: None, asked: None, for_time: None };
+    let policy = Policy { snapshots, ..told.fleet.policy().clone() };
+    told.fleet = std::mem::take(&mut told.fleet).under(policy);
+    assert_eq!(take_all(&mut told, SnapshotCause::Commit, 80), [0; 0]);
+    told.pass(Duration::from_secs(86_400) * 4000);
+    let entity = Entity::Agent(AgentId(1));
+    assert_eq!(dropped(&told.observe(&Observation::Due { entity, timer: Timer::Retain })), [0; 0]);
+    assert_eq!(kept(&told).len(), 80);
+}
+
+/// The oldest is what the clock looks at, and what was removed is what was to be.
+#[test]
+fn what_is_old_goes_when_the_oldest_is_and_only_what_was_dropped_is_gone() {
+    let mut told = Told::new();
+    told.spawn(1, Some("bob"), Restart::Never);
+    told.executed(1);
+    under(&mut told, 100, 100, Some(30));
+    let day = Duration::from_secs(86_400);
+    take_all(&mut told, SnapshotCause::Commit, 1);
+    let first = told.now;
+    told.pass(day * 10);
+    take_all(&mut told, SnapshotCause::Commit, 3);
+    let retain = |told: &Told| {
+        let timers = told.fleet.plan(&Entity::Agent(AgentId(1)), told.now).timers;
+        timers.into_iter().find(|(timer, _)| *timer == Timer::Retain).map(|(_, at)| at)
+    };
+    assert_eq!(retain(&told), Some(first + day * 31));
+    told.now = first + day * 31;
+    let entity = Entity::Agent(AgentId(1));
+    let events = told.observe(&Observation::Due { entity, timer: Timer::Retain });
+    assert_eq!(dropped(&events), [1]);
+    let all = |told: &Told| told.agent(1).snapshot_record.kept.all_stored().len();
+    assert_eq!((kept(&told), all(&told)), (vec![2, 3, 4], 4), "its files may be there still");
+    // A report about others says nothing of this one, nor of what is kept.
+    let removed = |told: &mut Told, numbers: &[u32]| {
+        let report = SnapshotReport::Removed { numbers: numbers.to_vec(), bytes: 7 };
+        told.observe(&Observation::Snapshots { agent: AgentId(1), report })
+    };
+    assert_eq!(removed(&mut told, &[2, 9]), []);
+    assert!(matches!(ordered(&told), Some(SnapshotEffect::Remove(_))));
+    let events = removed(&mut told, &[1, 2]);
+    let numbers = events.iter().find_map(|event| match &event.what {
+        What::Agent(_, AgentEvent::Snapshot(event)) => match &**event {
+            SnapshotEvent::Removed { numbers, .. } => Some(numbers.clone()),
+            _ => None,
+        },
+        _ => None,
+    });
+    assert_eq!(numbers, Some(vec![1]));
+    assert_eq!((kept(&told), all(&told), ordered(&told)), (vec![2, 3, 4], 3, None));
+}
+
+/// What a restore is given to put back, and where; in the same batch it is its agent's.
+#[test]
+fn a_restore_is_ordered_with_the_commit_of_its_snapshot() {
+    let mut told = Told::new();
+    told.spawn(1, Some("bob"), Restart::Never);
+    take_all(&mut told, SnapshotCause::Asked, 2);
+    let command = restore_of(9, 1, "/web");
+    let request = perennial_core::command::Request { caller: Caller::Person, command };
+    let decision = told.fleet.decide(&request, told.now).expect("nobody runs there");
+    assert_eq!(decision.about, [Entity::Agent(AgentId(1))]);
+    assert_eq!(decision.read, [Entity::Agent(AgentId(9))], "whose session would be in the way");
+    told.fold(&decision.events);
+    let Some(SnapshotEffect::Restore(order)) = ordered(&told) else {
+        panic!("nothing is restored")
+    };
+    let stored = order.snapshot.expect("it is kept");
+    assert_eq!(
+        (stored.store.as_str(), stored.commit.to_string()),
+        ("web.git", format!("{:040x}", 1))
+    );
+    assert_eq!((order.restore, order.work_tree.as_str()), (1, "/web"));
+}

@@ -297,3 +297,92 @@ fn what_goes_with_a_hook_is_what_no_prompt_has_told() {
     stopped.wake();
     assert_eq!(at(&stopped, Some(Followed::Resumed)), Some((Beginning::Stop, Form::Note)));
 }
+
+/// What would be told if the session began now: after what, by which prompt or hook.
+#[test]
+fn what_the_next_session_would_begin_with_is_foretold() {
+    use FirstPrompt::{Briefing, GoOn, Nothing};
+    let of = |told: &Told, after, is_fresh| {
+        let it = told.agent(1).foretell(after, is_fresh);
+        (it.beginning, it.first_prompt, it.by_hook)
+    };
+    let mut told = at_work(Restart::OnCrash);
+    // Nobody can prepare for a crash.
+    assert_eq!(of(&told, None, false), (Beginning::Crash, GoOn, None));
+    assert_eq!(of(&told, None, true), (Beginning::Crash, Briefing, None));
+    // In a turn, whoever stops it is waited for.
+    for after in [Beginning::Stop, Beginning::Restart] {
+        let foretold = told.agent(1).foretell(Some(after), false);
+        assert_eq!(foretold.opening, resume("a", Turn::Stopped));
+        assert_eq!((foretold.first_prompt, foretold.by_hook), (Nothing, Some(Form::Note)));
+    }
+    let foretold = told.agent(1).foretell(Some(Beginning::Wake), false);
+    assert_eq!(foretold.opening, resume("a", Turn::Open));
+    let compaction = Some(Beginning::Compaction);
+    assert_eq!(of(&told, compaction, false), (Beginning::Compaction, Nothing, Some(Form::Full)));
+    assert_eq!(of(&told, Some(Beginning::Handoff), false), (Beginning::Handoff, Briefing, None));
+    // Idle, a stop stops nothing.
+    told.show(1, Sign::Waits(Wait::Input));
+    let foretold = told.agent(1).foretell(Some(Beginning::Stop), false);
+    assert_eq!(foretold.opening, resume("a", Turn::Over));
+    let mut handing_off = at_work(Restart::OnCrash);
+    let order = perennial_core::handoff::HandoffOrder {
+        target: BOB.to_string(),
+        subject: None,
+        notes: None,
+        deadline: None,
+        finish: false,
+        session: None,
+    };
+    handing_off.ask(Command::Handoff(Box::new(order))).expect("asked");
+    assert_eq!(of(&handing_off, None, false), (Beginning::Handoff, Briefing, None));
+    // Of one that has none it is told by the state that it is in.
+    let mut stopped = at_work(Restart::OnCrash);
+    stopped.stop();
+    assert_eq!(of(&stopped, None, false), (Beginning::Stop, Nothing, Some(Form::Note)));
+    let mut off = at_work(Restart::Never);
+    off.ends(1, Exit::KillSignal(9));
+    assert_eq!(of(&off, None, false), (Beginning::Crash, GoOn, None));
+}
+
+/// A bare command has begun once its program runs; one whose program could not be started has not.
+#[test]
+fn a_bare_commands_next_session_follows_the_one_that_ran() {
+    let mut told = Told::new();
+    told.spawn(1, Some("bob"), Restart::OnCrash);
+    told.executed(1);
+    told.stop();
+    told.wake();
+    assert_eq!(told.beginning(), Beginning::Stop);
+    let retried = |told: &mut Told, runs: bool| {
+        let number = told.number(1);
+        if runs {
+            told.executed(1);
+            told.report(1, number, Report::Exited(Exit::Code(1)));
+        } else {
+            told.report(1, number, Report::NotStarted("no such file".into()));
+        }
+        if let Some(until) = told.agent(1).until {
+            told.now = told.now.max(until);
+            told.observe(&due(BOB));
+        }
+        told.beginning()
+    };
+    assert_eq!(retried(&mut told, false), Beginning::Stop, "what it was to follow still holds");
+    assert_eq!(retried(&mut told, true), Beginning::Crash);
+    // An agent's first session that failed was no birth that the next one repeats.
+    let mut told = Told::new();
+    told.spawn(1, Some("bob"), Restart::OnCrash);
+    assert_eq!(retried(&mut told, false), Beginning::Crash);
+}
+
+/// A person wakes an agent again whose session has not begun: what it was to follow still holds.
+#[test]
+fn a_restart_before_the_beginning_changes_nothing_of_what_it_follows() {
+    let mut told = at_work(Restart::OnCrash);
+    told.stop();
+    told.wake();
+    assert_eq!((told.agent(1).state, told.beginning()), (State::Waking, Beginning::Stop));
+    told.ask(Command::Restart(BOB.to_string())).expect("restarted");
+    assert_eq!(told.beginning(), Beginning::Stop);
+}

@@ -140,6 +140,9 @@ fn a_roles_next_task_is_of_the_agents_own_project() {
     told.ask(draft(10, elsewhere, role("keeper", true))).expect("added");
     let next = |told: &crate::told::Told| task::next_of_role(&told.fleet, told.agent(3));
     assert_eq!(next(&told), None);
+    let waiting = Brief { dependencies: vec![TaskId(10)], ..brief("t") };
+    told.ask(draft(12, waiting, role("keeper", true))).expect("added");
+    assert_eq!(next(&told), None, "it waits");
     told.ask(draft(11, brief("t"), role("keeper", true))).expect("added");
     assert_eq!(next(&told), Some(TaskId(11)));
 }
@@ -152,6 +155,7 @@ fn who_rests_leaves_what_is_unfinished() {
         told.ask_as(agent(BOB), draft(id, brief("t"), QueueWanted::Nobody)).expect("added");
     }
     told.ask_as(agent(BOB), drop_task(10)).expect("his own");
+    add(&mut told, 12);
     let earned = Earned { task: TaskId(1), title: "done".to_owned(), at: told.now };
     let letter =
         task::told_of_rest(&told.fleet, told.agent(BOB), (&earned, Span::Mortal), told.now);

@@ -174,3 +174,123 @@ fn hostile_words_are_quoted_and_cut() {
     let stored = content.found.edited.iter().map(String::len).max();
     assert!(stored <= Some(PATH_BYTES_MAX), "{stored:?}");
 }
+
+/// One that is committed has nothing left to name; what differs from HEAD is counted, and tests are told of as they ended.
+#[test]
+fn what_git_and_the_tests_show_is_told_as_it_is() {
+    let git = |count: u64, changed: Vec<FileChange>| {
+        Some(GitFindings { changed, changed_count: count, ..GitFindings::default() })
+    };
+    let committed = Findings { committed_at: Some(Time(3)), ..Findings::default() };
+    let clean =
+        Material { found: committed.clone(), git: git(0, Vec::new()), ..Material::default() };
+    let content = composed(clean);
+    assert_eq!(summary_line(&content), "all of it committed");
+    assert_eq!(content.resumption, "Resume from phase: implementation.");
+    // A commit is no word about what has changed since, and a clean tree none about a commit.
+    let content = composed(Material {
+        found: committed.clone(),
+        git: git(1, vec![changed("a.rs")]),
+        ..Material::default()
+    });
+    assert_eq!(summary_line(&content), "1 file changed");
+    let content = composed(Material { git: git(0, Vec::new()), ..Material::default() });
+    assert_eq!(summary_line(&content), "nothing is known of its work yet");
+    let content = composed(Material { found: committed, ..Material::default() });
+    assert_eq!(summary_line(&content), "nothing is known of its work yet");
+    let two = vec![changed("a.rs"), changed("b.rs")];
+    let content = composed(Material { git: git(2, two), ..Material::default() });
+    assert_eq!(summary_line(&content), "2 files changed");
+    assert!(
+        content.resumption.ends_with("Not committed: “a.rs”, “b.rs”."),
+        "{}",
+        content.resumption
+    );
+    let edited = Findings { edited: vec!["a.rs".into(), "b.rs".into()], ..Findings::default() };
+    let content = composed(Material { found: edited, ..Material::default() });
+    let told = "Edited, the last one first: “b.rs”, “a.rs”.";
+    assert!(content.resumption.ends_with(told), "{}", content.resumption);
+    let say = |outcome, failing: Option<&str>| {
+        let failing = failing.map(ToOwned::to_owned);
+        let run = TestRun { command: "make test".into(), outcome, failing, at: Time(1) };
+        let found = Findings { tests: Some(run), ..Findings::default() };
+        composed(Material { found, ..Material::default() }).resumption
+    };
+    for (outcome, told) in [
+        (TestOutcome::Passed, "The last test run passed: “make test”."),
+        (TestOutcome::Failed, "The last test run failed: “make test”."),
+        (TestOutcome::Unfinished, "The last test run had not ended: “make test”."),
+        (
+            TestOutcome::Unclear,
+            "The last test run ended, and its output does not tell how: “make test”.",
+        ),
+    ] {
+        let text = say(outcome, None);
+        assert!(text.ends_with(told), "{text}");
+    }
+    assert!(say(TestOutcome::Failed, Some("a::b")).ends_with("; failing test: “a::b”."));
+    let last_call =
+        LastCall { tool: "Read".into(), about: "a.rs".into(), is_open: false, at: Time(8) };
+    let found = Findings { last_call: Some(last_call), ..Findings::default() };
+    let text = composed(Material { found, ..Material::default() }).resumption;
+    assert!(text.ends_with(" The last call was “Read” on “a.rs”."), "{text}");
+}
+
+/// CK3: what git shows is cut as well, and so are phases and the words of a report.
+#[test]
+fn all_of_it_is_bounded() {
+    let long = "x".repeat(5000);
+    let mut agent = agent();
+    agent.summary = Some(long.clone());
+    agent.situations = ["first", "second"].map(|it| it.parse().expect("a word")).to_vec();
+    for at in 0..PHASES_MAX as u64 {
+        let phase = if at % 2 == 0 { WorkPhase::Testing } else { WorkPhase::Implementation };
+        agent.work.report(phase, Time(2 + at));
+    }
+    let git = Some(GitFindings {
+        branch: Some(long.clone()),
+        changed: vec![changed(&long); PATHS_MAX + 1],
+        changed_count: 900,
+        ..GitFindings::default()
+    });
+    let said = SaidDraft { phase: Some(WorkPhase::Planning), ..SaidDraft::default() };
+    let material = Material { git, said, ..Material::default() };
+    let content = compose(&agent, &Fleet::default(), material, Time(99));
+    let git = content.git.as_ref().expect("git");
+    assert_eq!((git.changed.len(), git.changed_count), (PATHS_MAX, 900));
+    assert!(git.changed.iter().all(|change| change.path.len() <= PATH_BYTES_MAX));
+    assert!(git.branch.as_ref().is_some_and(|branch| branch.len() <= PATH_BYTES_MAX));
+    assert_eq!(content.said.summary.as_ref().map(String::len), Some(WORDS_BYTES_MAX));
+    assert_eq!(content.situation.as_deref(), Some("first"));
+    assert_eq!(content.phases.len(), PHASES_MAX);
+    assert_eq!(content.phases.last().map(|span| span.phase), Some(WorkPhase::Planning));
+    assert_eq!(content.phases[PHASES_MAX - 2].left_at, Some(Time(99)));
+    // The phase that it is in already is no other one.
+    let said = SaidDraft { phase: Some(agent.work.phase), ..SaidDraft::default() };
+    let again =
+        compose(&agent, &Fleet::default(), Material { said, ..Material::default() }, Time(99));
+    assert_eq!(again.phases.last().map(|span| span.entered_at), Some(agent.work.since));
+    // What is just as long as it may be is whole.
+    let whole = "x".repeat(SUMMARY_LINE_BYTES_MAX);
+    assert_eq!(line(&whole, SUMMARY_LINE_BYTES_MAX), whole);
+}
+
+/// What it reports in between counts before what it said at its last checkpoint, and after what it says now.
+#[test]
+fn its_newest_word_is_the_summary() {
+    let summary = |said: Option<&str>, reported: Option<&str>, kept: Option<&str>| {
+        let own = |text: Option<&str>| text.map(ToOwned::to_owned);
+        let agent = Agent { summary: own(reported), ..agent() };
+        let last = kept.map(|_| {
+            let said = Said { summary: own(kept), ..Said::default() };
+            Box::new(Checkpoint { said, ..composed(Material::default()) })
+        });
+        let said = SaidDraft { summary: own(said), ..SaidDraft::default() };
+        let material = Material { said, last, ..Material::default() };
+        let content = compose(&agent, &Fleet::default(), material, Time(9));
+        content.said.summary.unwrap_or_default()
+    };
+    assert_eq!(summary(Some("now"), Some("reported"), Some("kept")), "now");
+    assert_eq!(summary(None, Some("reported"), Some("kept")), "reported");
+    assert_eq!(summary(None, None, Some("kept")), "kept");
+}

@@ -29,7 +29,7 @@ impl Told {
         self.mail_to(caller, id, priority, Addressee::Agent(AgentId(BOB).to_string()))
     }
 
-    fn mail_to(
+    pub fn mail_to(
         &mut self,
         caller: Caller,
         id: u128,
