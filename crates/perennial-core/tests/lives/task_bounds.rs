@@ -168,6 +168,16 @@ fn who_rests_leaves_what_is_unfinished() {
     assert!(mail.excerpt.contains(&TaskId(11).to_string()), "{}", mail.excerpt);
 }
 
+/// What is beyond its bound.
+fn named(why: TaskRefusal) -> &'static str {
+    match why {
+        TaskRefusal::NoLine { what, .. }
+        | TaskRefusal::TooLong { what, .. }
+        | TaskRefusal::OutOfRange { what, .. } => what,
+        other => panic!("{other:?}"),
+    }
+}
+
 /// Whatever asks, the bounds are the core's: nothing is made to fit.
 #[test]
 fn words_and_numbers_beyond_their_bounds_are_refused() {
@@ -217,12 +227,6 @@ fn words_and_numbers_beyond_their_bounds_are_refused() {
             "estimate",
         ),
     ];
-    let named = |why: TaskRefusal| match why {
-        TaskRefusal::NoLine { what, .. }
-        | TaskRefusal::TooLong { what, .. }
-        | TaskRefusal::OutOfRange { what, .. } => what,
-        other => panic!("{other:?}"),
-    };
     for (brief, what) in bad {
         let alone = told.ask(draft(50, brief.clone(), QueueWanted::Nobody));
         assert_eq!(named(refusal(alone)), what);

@@ -61,9 +61,7 @@ pub(super) fn refused(
         TaskRefusal::TooMany { what, most } => too_many(what, *most),
         TaskRefusal::NoLine { what, most } => no_line(what, *most),
         TaskRefusal::TooLong { what, most } => bad(what, &format!("it has at most {most} bytes")),
-        TaskRefusal::OutOfRange { what, least, most } => {
-            bad(what, &format!("it is a number from {least} to {most}"))
-        }
+        TaskRefusal::OutOfRange { what, least, most } => out_of_range(what, *least, *most),
         TaskRefusal::BadScope { path } => {
             let path: String = path.chars().filter(|c| !c.is_control()).take(100).collect();
             Problem::new(400, "bad-scope", format!("invalid path '{path}'"))
@@ -142,6 +140,10 @@ pub fn bad(what: &str, why: &str) -> Problem {
     Problem::new(400, "bad-task", format!("invalid {what}"))
         .because(why)
         .next("`perennial task --help` shows how")
+}
+
+fn out_of_range(what: &str, least: u64, most: u64) -> Problem {
+    bad(what, &format!("it is a number from {least} to {most}"))
 }
 
 pub fn no_line(what: &str, most: usize) -> Problem {
