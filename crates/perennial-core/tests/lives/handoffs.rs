@@ -765,7 +765,8 @@ fn what_was_put_off_follows_by_itself_when_the_time_is_over() {
         told.ask_as(OWN, Command::Stop(AgentId(2).to_string())).expect("its child");
     };
     let shown = |sign: Sign| move |told: &mut Told| drop(told.show(1, sign.clone()));
-    let causes: [(HandoffCause, Box<dyn Fn(&mut Told)>); 4] = [
+    type Happens = Box<dyn Fn(&mut Told)>;
+    let causes: [(HandoffCause, Happens); 4] = [
         (HandoffCause::Clock, Box::new(shown(measured(85)))),
         (HandoffCause::Interesting, Box::new(listed)),
         (HandoffCause::Interesting, Box::new(shown(Sign::LargeTurn { percent: 40 }))),

@@ -141,7 +141,7 @@ pub struct TreeEntry {
 }
 
 /// The bytes of a tree, in git's order: a directory sorts as if its name ended in `/`.
-pub fn encode_tree(entries: Vec<TreeEntry>) -> Vec<u8> {
+pub fn encode_tree(entries: &[TreeEntry]) -> Vec<u8> {
     let mut named: Vec<NamedEntry<'_>> =
         entries.iter().map(|entry| (&*entry.name, entry.mode, entry.id)).collect();
     encode_named(&mut named)
@@ -228,7 +228,7 @@ mod tests {
     fn trees_are_in_the_order_of_git_and_malformed_ones_are_refused() {
         let id = hash(ObjectKind::Blob, b"");
         let entry = |mode, name: &str| TreeEntry { mode, name: name.into(), id };
-        let bytes = encode_tree(vec![
+        let bytes = encode_tree(&[
             entry(EntryMode::Directory, "a"),
             entry(EntryMode::File, "a.b"),
             entry(EntryMode::File, "a0"),
@@ -240,7 +240,7 @@ mod tests {
             let _ = decode_tree(&bytes[..cut]);
         }
         for name in ["..", ".", "", "a/b"] {
-            assert_eq!(decode_tree(&encode_tree(vec![entry(EntryMode::File, name)])), None);
+            assert_eq!(decode_tree(&encode_tree(&[entry(EntryMode::File, name)])), None);
         }
     }
 }

@@ -232,17 +232,6 @@ pub fn snapshot_examples() -> [(&'static str, AgentEvent); 14] {
         let outcome = RestoreOutcome { written, removed, indexes, failed, left, listed, ..none };
         of(SnapshotEvent::RestoreEnded(RestoreEnded { restore: 1, number: 1, present: 2, outcome }))
     };
-    let changed = SnapshotEvent::RestoreEnded(RestoreEnded {
-        restore: 2,
-        number: 1,
-        present: 3,
-        outcome: RestoreOutcome {
-            written: 3,
-            changed: 1,
-            changed_listed: vec!["b.txt".into()],
-            ..RestoreOutcome::default()
-        },
-    });
     let dropped = SnapshotEvent::Dropped { numbers: vec![1, 2], why: DropCause::Age };
     let removed = SnapshotEvent::Removed { numbers: vec![1, 2], bytes: 35_000 };
     [
@@ -258,9 +247,23 @@ pub fn snapshot_examples() -> [(&'static str, AgentEvent); 14] {
         ("restore-begun", begun(None)),
         ("restore-begun-awaited", begun(Some(run))),
         ("restore-ended", ended(None, &[])),
-        ("restore-ended-changed", of(changed)),
+        ("restore-ended-changed", of(restore_that_left_a_changed_file())),
         ("restore-ended-early", ended(Some("the disk is full"), &["a.txt"])),
     ]
+}
+
+fn restore_that_left_a_changed_file() -> SnapshotEvent {
+    SnapshotEvent::RestoreEnded(RestoreEnded {
+        restore: 2,
+        number: 1,
+        present: 3,
+        outcome: RestoreOutcome {
+            written: 3,
+            changed: 1,
+            changed_listed: vec!["b.txt".into()],
+            ..RestoreOutcome::default()
+        },
+    })
 }
 
 /// A checkpoint with everything in it, and the smallest one.

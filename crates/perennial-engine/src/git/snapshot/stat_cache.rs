@@ -66,7 +66,7 @@ impl StatCache {
         let Some(id) = self.bytes.get(BORROWED_OF..HEADER) else { return files };
         files.borrowed_of = ObjectId::from_slice(id).filter(|id| *id != NONE);
         let mut rest = &self.bytes[HEADER..self.bytes.len() - SUM];
-        while let Some((path, count, inside, after)) = directory(rest) {
+        while let Some(StoredDirectory { path, count, inside, after }) = directory(rest) {
             files.count += count;
             files.directories.insert(path, inside);
             rest = after;
@@ -164,12 +164,22 @@ fn u32_at(bytes: &[u8], at: usize) -> Option<usize> {
     usize::try_from(number).ok()
 }
 
-/// A directory: its path, how many entries it has, their bytes, and what follows them.
-fn directory(bytes: &[u8]) -> Option<(&[u8], usize, &[u8], &[u8])> {
+/// A directory as it is stored.
+struct StoredDirectory<'a> {
+    path: &'a [u8],
+    /// How many entries it has.
+    count: usize,
+    /// Their bytes.
+    inside: &'a [u8],
+    /// What follows it.
+    after: &'a [u8],
+}
+
+fn directory(bytes: &[u8]) -> Option<StoredDirectory<'_>> {
     let (length, count, size) = (u32_at(bytes, 0)?, u32_at(bytes, 4)?, u32_at(bytes, 8)?);
     let (path, rest) = bytes.get(12..)?.split_at_checked(length)?;
     let (inside, after) = rest.split_at_checked(size)?;
-    Some((path, count, inside, after))
+    Some(StoredDirectory { path, count, inside, after })
 }
 
 /// The name of an entry, and what follows it.

@@ -107,7 +107,7 @@ impl Taking<'_> {
         tree.push(directory("work", work));
         let staged = self.staged(&mut git, &walked)?;
         if !staged.is_empty() {
-            let id = self.put(ObjectKind::Tree, &encode_tree(staged), &git.reachable)?;
+            let id = self.put(ObjectKind::Tree, &encode_tree(&staged), &git.reachable)?;
             tree.push(directory("staged", id));
         }
         if let Some(id) = index {
@@ -118,14 +118,14 @@ impl Taking<'_> {
             tree.push(file("sharedindex", id));
         }
         if !nested.is_empty() {
-            let id = self.put(ObjectKind::Tree, &encode_tree(nested), &git.reachable)?;
+            let id = self.put(ObjectKind::Tree, &encode_tree(&nested), &git.reachable)?;
             tree.push(directory("nested", id));
         }
         git.state.form = 1;
         git.state.path = escape(prefix.strip_suffix(b"/").unwrap_or(prefix));
         let state = serde_json::to_vec(&git.state).map_err(std::io::Error::other).at(root)?;
         tree.push(file("state", self.put(ObjectKind::Blob, &state, &git.reachable)?));
-        let tree = self.put(ObjectKind::Tree, &encode_tree(tree), &git.reachable)?;
+        let tree = self.put(ObjectKind::Tree, &encode_tree(&tree), &git.reachable)?;
         Ok(UnitTaken { tree, base: git.base })
     }
 

@@ -110,7 +110,7 @@ fn tables(canvas: &Canvas<'_>) -> Vec<(&'static str, &'static str, String)> {
         ("signal ls", "ID", signal::list(&signals, "", canvas)),
         ("escalations", "ID", escalation::list(&[escalated], 9, "", canvas)),
         ("checkpoints", "N", checkpoint::list(&[taken], 9, canvas)),
-        ("snapshot ls", "N", snapshot::list(&[kept], canvas)),
+        ("snapshot ls", "N", snapshot::list(&[kept], None, canvas)),
         ("mail ls", "ID", mail::inbox(&mails, asked, canvas)),
         ("mail ls --sent", "ID", mail::outbox(&mails, asked, canvas)),
     ]

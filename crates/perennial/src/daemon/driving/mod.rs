@@ -5,6 +5,7 @@
 pub mod awaited;
 pub mod deliver;
 pub mod driver;
+pub mod effects;
 pub mod first_words;
 pub mod harness;
 pub mod holding;

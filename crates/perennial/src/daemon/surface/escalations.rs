@@ -1,4 +1,5 @@
-//! Escalations: opened here, listed newest first: those that nobody has seen from memory, all of them from the journal. When one is raised is decided by the core.
+//! Escalations: opened here, listed newest first: those that nobody has seen from memory, all of them from the journal. When
+//! one is raised is decided by the core.
 
 use axum::extract::State;
 use perennial_api::escalation::{Escalate, Escalation, SUBJECT_LIMIT, Severity as WireSeverity};
@@ -48,7 +49,7 @@ pub async fn list(
     if asked.open {
         let open = surface.open_escalations(before).await?;
         surface.list_seen(caller, open, limit, &mut listed).await?;
-        return json(&listed);
+        return form.escalations(&listed);
     }
     while listed.len() < limit {
         let (page, last) = surface.told_escalations(caller, before, limit).await?;

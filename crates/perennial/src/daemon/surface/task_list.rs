@@ -33,6 +33,14 @@ pub async fn list(
     form.tasks(&surface.tasks(caller, filter).await?)
 }
 
+/// Whether a task in memory is of those that are asked for, whatever its state.
+fn is_of(task: &Task, query: &TaskQuery) -> bool {
+    query.project.as_ref().is_none_or(|project| *project == task.brief.project)
+        && query.agent.is_none_or(|agent| task.assignee() == Some(agent))
+        && query.role.as_ref().is_none_or(|role| task.queue.role().as_ref() == Some(role))
+        && query.before.is_none_or(|before| task.id < before)
+}
+
 impl Surface {
     /// Tasks that fit, those added last first.
     pub async fn tasks(
@@ -45,7 +53,7 @@ impl Surface {
         let form = Form::of(vocabulary.as_deref())?;
         let limit = limit.unwrap_or(LISTED).clamp(1, LISTED_MAX);
         let project = match dir {
-            Some(dir) => Some(project_of(&dir).await?),
+            Some(dir) => Some(project_of(dir).await?),
             None => None,
         };
         let agent = match agent {
@@ -69,12 +77,8 @@ impl Surface {
                     Some(wanted) => wanted.contains(&TaskCondition::of(&task.state)),
                     None => all || !task.is_over(),
                 };
-                is_asked
-                    && query.project.as_ref().is_none_or(|project| *project == task.brief.project)
-                    && query.agent.is_none_or(|agent| task.assignee() == Some(agent))
-                    && query.role.as_ref().is_none_or(|it| task.queue.role().as_ref() == Some(it))
-                    && query.before.is_none_or(|before| task.id < before)
-                    && (!loops || task.open_loop.is_some() && !task.is_over())
+                let is_loop = task.open_loop.is_some() && !task.is_over();
+                is_asked && is_of(task, &query) && (!loops || is_loop)
             }
         };
         let look = move |view: &FleetView<'_>| {

@@ -16,16 +16,16 @@ pub(super) async fn on_waiting_thread<T: Send + 'static>(
 /// The project that a directory belongs to, if that is there.
 pub(super) async fn project_of_directory(dir: &str) -> Result<String, ProblemResponse> {
     let dir = dir.to_owned();
-    let look = move || checks::directory(&dir).map(|dir| text(project::of(&dir)));
+    let look = move || checks::directory(&dir).map(|dir| text(&project::of(&dir)));
     on_waiting_thread(look).await?.map_err(ProblemResponse)
 }
 
 /// The project that a path would belong to, whether there is anything or not.
-pub(super) async fn project_of(path: &str) -> Result<String, ProblemResponse> {
-    let path = PathBuf::from(path);
-    on_waiting_thread(move || text(project::of(Path::new(&path)))).await
+pub(super) async fn project_of(path: impl Into<PathBuf>) -> Result<String, ProblemResponse> {
+    let path = path.into();
+    on_waiting_thread(move || text(&project::of(&path))).await
 }
 
-fn text(project: PathBuf) -> String {
+fn text(project: &Path) -> String {
     project.to_string_lossy().into_owned()
 }
