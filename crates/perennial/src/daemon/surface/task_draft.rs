@@ -1,6 +1,6 @@
 //! A task that somebody wants added, as the core is asked for it. How much may be said of it is said there.
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use perennial_api::task::{NewTaskStep, TaskRequest};
@@ -12,10 +12,12 @@ use perennial_core::task::{
     STEP_BYTES_MAX, Step, TITLE_BYTES_MAX, TaskCommand, TaskDraft, TaskImport,
 };
 
+use super::Surface;
 use super::answer::ProblemResponse;
 use super::tasks::{body, line, new_id};
-use super::{Surface, project};
+use super::waiting::{on_waiting_thread, project_of_directory};
 use crate::checks::{Checks, NoCheck};
+use crate::config::Mistake;
 use crate::daemon::showing::problems::task as problems;
 use crate::daemon::surface::checks;
 use crate::{project_file, roles};
@@ -34,8 +36,7 @@ impl Surface {
         };
         let missing = |what: &str| ProblemResponse(problems::missing(what, "add"));
         let dir = request.dir.or(own).ok_or_else(|| missing("the project's directory"))?;
-        let dir = checks::directory(&dir)?;
-        let project = project::of(&dir).to_string_lossy().into_owned();
+        let project = project_of_directory(&dir).await?;
         let title = request.title.ok_or_else(|| missing("the title"))?;
         let step = |step: NewTaskStep| {
             let text = line("step", &step.text, STEP_BYTES_MAX)?;
@@ -53,7 +54,7 @@ impl Surface {
             finished.push(self.known_task(*on).await?.id);
         }
         let (command, limit_s) = (request.check_command, request.check_limit_s);
-        let check = self.check_spec(request.check, (command, limit_s), &project)?;
+        let check = self.check_spec(request.check, (command, limit_s), &project).await?;
         let estimate = match (request.estimate_tokens, request.estimate_steps) {
             (Some(tokens), _) => Some(Estimate::Tokens(tokens)),
             (None, steps) => steps.map(Estimate::Steps),
@@ -79,7 +80,7 @@ impl Surface {
             project,
         };
         let to = match &request.to {
-            Some(to) => queue(to, &brief.project)?,
+            Some(to) => queue(to, &brief.project).await?,
             None => QueueWanted::Nobody,
         };
         let draft = TaskDraft { id: new_id(0), brief, body: text, to, finished };
@@ -87,7 +88,7 @@ impl Surface {
     }
 
     /// What verifies the task: a name or a command.
-    fn check_spec(
+    async fn check_spec(
         &self,
         name: Option<String>,
         (argv, limit_s): (Vec<String>, Option<u64>),
@@ -99,7 +100,7 @@ impl Surface {
                 let why = "a task has one check: a name or a command";
                 return Err(ProblemResponse(problems::bad("check", why)));
             }
-            (Some(name), _) => Some(CheckSpec::Named(self.known_check(&name, project)?)),
+            (Some(name), _) => Some(CheckSpec::Named(self.known_check(&name, project).await?)),
             (None, argv) if argv.is_empty() => None,
             (None, argv) => Some(CheckSpec::Command { argv: command(argv)?, limit }),
         })
@@ -117,7 +118,7 @@ impl Surface {
         };
         let missing = |what: &str| ProblemResponse(problems::missing(what, "import"));
         let dir = request.dir.or(own).ok_or_else(|| missing("the project's directory"))?;
-        let project = project::of(&checks::directory(&dir)?).to_string_lossy().into_owned();
+        let project = project_of_directory(&dir).await?;
         if request.tasks.is_empty() {
             return Err(missing("the list of tasks"));
         }
@@ -144,16 +145,26 @@ impl Surface {
             tasks.push(TaskImport { id: new_id(place), brief, is_done: one.done });
         }
         let to = match &request.to {
-            Some(to) => queue(to, &project)?,
+            Some(to) => queue(to, &project).await?,
             None => QueueWanted::Nobody,
         };
         Ok(TaskCommand::Import { to, tasks })
     }
 
+    /// The checks that the operator and a project declare, as they are trusted now.
+    pub(super) async fn checks_of(
+        &self,
+        project: &str,
+    ) -> Result<Result<Checks, Mistake>, ProblemResponse> {
+        let (own, config) = (self.checks.clone(), self.home.config.clone());
+        let project = PathBuf::from(project);
+        on_waiting_thread(move || Checks::of(&own, &config, &project)).await
+    }
+
     /// A check that somebody declares, trusted or not. Where the project's file has a mistake, it may be there.
-    fn known_check(&self, text: &str, project: &str) -> Result<Name, ProblemResponse> {
+    async fn known_check(&self, text: &str, project: &str) -> Result<Name, ProblemResponse> {
         let name = check_name(text)?;
-        let Ok(all) = Checks::of(&self.checks, &self.home.config, Path::new(project)) else {
+        let Ok(all) = self.checks_of(project).await? else {
             return Ok(name);
         };
         match all.trusted(name.as_str()) {
@@ -202,14 +213,18 @@ fn command(argv: Vec<String>) -> Result<Vec<String>, ProblemResponse> {
 }
 
 /// A queue as people write it: an agent, `role:NAME` or `nobody`.
-pub(super) fn queue(text: &str, project: &str) -> Result<QueueWanted, ProblemResponse> {
+pub(super) async fn queue(text: &str, project: &str) -> Result<QueueWanted, ProblemResponse> {
     match (text, text.strip_prefix("role:")) {
         ("nobody", _) => Ok(QueueWanted::Nobody),
         (_, Some(role)) => {
             let role = checks::role(role)?;
             // A file with a mistake declares nothing.
-            let declared = project_file::of(Path::new(project)).unwrap_or_default().role;
-            let is_declared = roles::find(&declared, &role.key()).is_some();
+            let (project, key) = (PathBuf::from(project), role.key());
+            let look = move || {
+                let declared = project_file::of(&project).unwrap_or_default().role;
+                roles::find(&declared, &key).is_some()
+            };
+            let is_declared = on_waiting_thread(look).await?;
             Ok(QueueWanted::Role { role, is_declared })
         }
         (agent, None) => Ok(QueueWanted::Agent(agent.to_owned())),

@@ -32,7 +32,7 @@ use super::extract::{CallerIdentity, Query, Segment};
 use super::form::Form;
 use super::task_draft::queue;
 use super::{Shared, Surface};
-use crate::checks::{Checks, NoCheck};
+use crate::checks::NoCheck;
 use crate::daemon::driving::driver::FleetView;
 use crate::daemon::showing::problems::task as problems;
 use crate::daemon::showing::task as showing;
@@ -228,7 +228,7 @@ impl Surface {
             TaskAction::Assign => {
                 let to = request.to.ok_or_else(|| missing("to whom", "assign"))?;
                 let project = self.known_task(task).await?.brief.project;
-                TaskCommand::Assign { task, to: queue(&to, &project)? }
+                TaskCommand::Assign { task, to: queue(&to, &project).await? }
             }
             TaskAction::Note => {
                 let text = request.text.ok_or_else(|| missing("the note", "note"))?;
@@ -314,8 +314,7 @@ impl Surface {
             None => return Ok(Resolution::None),
             Some(CheckSpec::Command { argv, limit }) => (argv.clone(), *limit),
             Some(CheckSpec::Named(name)) => {
-                let project = Path::new(&task.brief.project);
-                let Ok(all) = Checks::of(&self.checks, &self.home.config, project) else {
+                let Ok(all) = self.checks_of(&task.brief.project).await? else {
                     let why = "perennial.toml of the project has a mistake".to_owned();
                     return Ok(Resolution::NotRunnable(why));
                 };
