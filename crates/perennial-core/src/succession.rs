@@ -226,13 +226,12 @@ fn beginning(agent: &Agent, moved: &Move) -> Option<Beginning> {
             return None;
         }
         Cause::Restarted | Cause::Wake if agent.state == State::Waking => return None,
+        Cause::Retry if agent.ended_by_itself() => Beginning::Again,
         Cause::Retry => Beginning::Crash,
         Cause::EndedAgain => Beginning::Again,
         Cause::RebootedBusy => Beginning::Reboot,
         Cause::Restarted if agent.live_session().is_some() => Beginning::Restart,
-        Cause::Restarted | Cause::Wake | Cause::TaskQueued | Cause::Approved => {
-            woken(agent.state, agent.reason)
-        }
+        Cause::Restarted | Cause::Wake | Cause::TaskQueued | Cause::Approved => woken(agent),
         // None of these leads to a session.
         Cause::Announced
         | Cause::StartLimit
@@ -263,8 +262,11 @@ fn beginning(agent: &Agent, moved: &Move) -> Option<Beginning> {
 }
 
 /// What an agent is woken after, by the state that it was in.
-fn woken(state: State, reason: Reason) -> Beginning {
-    if state == State::Crashed || reason == Reason::CrashedRestartOff {
+fn woken(agent: &Agent) -> Beginning {
+    let Agent { state, reason, .. } = *agent;
+    if state == State::Crashed && agent.ended_by_itself() {
+        Beginning::Again
+    } else if state == State::Crashed || reason == Reason::CrashedRestartOff {
         Beginning::Crash
     } else if reason == Reason::Stopped {
         Beginning::Stop
@@ -323,6 +325,14 @@ impl Agent {
         self.succession.has_worked || is_stopped || self.checkpoint.is_some()
     }
 
+    /// Whether the newest session of an agent CLI ended as its program does when all is well, and not in a turn, so that no
+    /// session is needed for what it was doing. Who always has a next one waits for it, as after a crash.
+    pub(crate) fn ended_by_itself(&self) -> bool {
+        let is_well =
+            |session: &Session| session.is_clean && !session.was_asked && session.has_announced;
+        self.turn == Turn::Over && self.session.as_ref().is_some_and(is_well)
+    }
+
     /// What the next session would begin with if it began now, or after that; and with a new conversation if it is to be
     /// fresh. Of an agent that lives and does not hand off, nobody knows what will end its session: a crash is what nobody can
     /// prepare for.
@@ -331,7 +341,7 @@ impl Agent {
         let next = match (self.handing_off(), self.live_session()) {
             (Some(_), _) => Beginning::Handoff,
             (None, Some(_)) => Beginning::Crash,
-            (None, None) => woken(self.state, self.reason),
+            (None, None) => woken(self),
         };
         let beginning = after.unwrap_or(next);
         let is_handoff = beginning == Beginning::Handoff;

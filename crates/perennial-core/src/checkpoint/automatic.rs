@@ -26,7 +26,7 @@ pub fn cause(agent: &Agent, why: SnapshotCause) -> Option<CheckpointCause> {
             Some(CheckpointCause::Handoff)
         }
         SnapshotCause::PlannedEnd => Some(CheckpointCause::PlannedEnd),
-        SnapshotCause::Crash if agent.reason == Reason::Finished => Some(CheckpointCause::Finished),
+        SnapshotCause::Crash if has_finished(agent) => Some(CheckpointCause::Finished),
         SnapshotCause::Crash | SnapshotCause::Reboot => Some(CheckpointCause::Crash),
         SnapshotCause::PhaseChange => Some(CheckpointCause::Phase),
         SnapshotCause::Commit => Some(CheckpointCause::Commit),
@@ -120,7 +120,10 @@ pub fn fall_due(agent: &mut Agent, event: &AgentEvent) {
         AgentEvent::Moved(_) if owes_handoff(agent) => Some(CheckpointCause::Handoff),
         AgentEvent::SessionEnding { .. } => cause(agent, SnapshotCause::PlannedEnd),
         // The end of one that was asked to was announced, and one that never ran did nothing.
-        AgentEvent::SessionEnded { .. } if has_ended_unasked(agent) => Some(CheckpointCause::Crash),
+        AgentEvent::SessionEnded { .. } if has_ended_unasked(agent) => {
+            let by_itself = agent.ended_by_itself();
+            Some(if by_itself { CheckpointCause::Finished } else { CheckpointCause::Crash })
+        }
         // An end says more than a phase.
         AgentEvent::PhaseReported { .. } | AgentEvent::Work(_)
             if told != Some(agent.work.phase) && agent.checkpoint_due.is_none() =>
@@ -187,6 +190,11 @@ fn has_ended_unasked(agent: &Agent) -> bool {
     agent.session.as_ref().filter(ran).is_some_and(|session| !session.was_asked)
 }
 
+/// Whether the session ended as it should. The next one may be wanted already.
+fn has_finished(agent: &Agent) -> bool {
+    agent.reason == Reason::Finished || agent.checkpoint_due == Some(CheckpointCause::Finished)
+}
+
 /// Adds the checkpoint that is due, where none comes with a snapshot. A bare command without a work tree has nothing that
 /// could be found.
 pub fn plan(agent: &Agent, plan: &mut Plan) {
@@ -195,8 +203,8 @@ pub fn plan(agent: &Agent, plan: &mut Plan) {
         return;
     }
     let Some(due) = agent.checkpoint_due else { return };
-    let has_finished = due == CheckpointCause::Crash && agent.reason == Reason::Finished;
-    let why = if has_finished { CheckpointCause::Finished } else { due };
+    let is_end = due == CheckpointCause::Crash;
+    let why = if is_end && has_finished(agent) { CheckpointCause::Finished } else { due };
     let handed_over = agent.handoff_to_complete().filter(|_| why == CheckpointCause::Handoff);
     let session = handed_over.map_or_else(|| session(agent), |handoff| handoff.number);
     let (agent, after) = (agent.id, super::number(agent));

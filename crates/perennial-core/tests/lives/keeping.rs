@@ -124,15 +124,21 @@ fn a_session_is_ended_once_its_work_is_kept() {
 
 /// KE1
 #[test]
-fn nobody_waits_longer_than_two_seconds() {
-    let two_seconds = Duration::from_secs(2);
+fn nobody_waits_longer_than_two_seconds_after_a_crash_and_ten_before_a_planned_end() {
+    let keeps_until = |told: &Told, span: u64| {
+        let plan = told.fleet.plan(&Entity::Agent(AgentId(BOB)), told.now);
+        let until = told.now + Duration::from_secs(span);
+        assert!(plan.timers.contains(&(Timer::Keep, until)), "{plan:?}");
+    };
+    let mut crashed = running(Restart::OnCrash);
+    crash(&mut crashed);
+    keeps_until(&crashed, 2);
     let mut told = running(Restart::OnCrash);
     told.ask(stop()).unwrap();
-    let plan = told.fleet.plan(&Entity::Agent(AgentId(BOB)), told.now);
-    assert!(plan.timers.contains(&(Timer::Keep, told.now + two_seconds)), "{plan:?}");
+    keeps_until(&told, 10);
     told.observe(&due(AgentId(BOB)));
     assert_eq!(actions(&told), [Action::Hold], "not before its time");
-    told.pass(two_seconds);
+    told.pass(Duration::from_secs(10));
     let events = told.observe(&due(AgentId(BOB)));
     assert!(matches!(&of_snapshots(&events)[..], [SnapshotEvent::Missed(_)]), "{events:?}");
     assert_eq!(actions(&told), [Action::End(Pace::Graceful)]);

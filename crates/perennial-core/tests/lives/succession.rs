@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use perennial_core::checkpoint::CheckpointCause;
 use perennial_core::command::Command;
 use perennial_core::conversation::{FirstPrompt, Followed, Opening, Turn};
 use perennial_core::exit::{Exit, UnknownExit};
@@ -71,6 +72,19 @@ fn a_session_knows_after_what_it_begins() {
     again.show(1, Sign::Waits(Wait::Input));
     again.ends(1, Exit::Code(0));
     assert_eq!(again.beginning(), Beginning::Again);
+
+    // The next one of a short session has to wait: that makes no crash of its end.
+    let mut at_once = Told::new();
+    at_once.spawn_cli_under(Restart::Always, 1, true, None).unwrap();
+    at_once.begun(1, "a", Followed::Started);
+    at_once.show(1, Sign::Waits(Wait::Input));
+    at_once.ends(1, Exit::Code(0));
+    assert_eq!(at_once.agent(1).state, State::Crashed);
+    assert_eq!(at_once.agent(1).checkpoint_due, Some(CheckpointCause::Finished));
+    let retries_at = at_once.agent(1).until.expect("a retry");
+    at_once.pass(retries_at.since(at_once.now));
+    at_once.observe(&due(BOB));
+    assert_eq!((at_once.agent(1).state, at_once.beginning()), (State::Waking, Beginning::Again));
 
     let mut stopped = at_work(Restart::OnCrash);
     stopped.stop();
