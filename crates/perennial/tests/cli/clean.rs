@@ -79,6 +79,9 @@ fn a_cleaned_agent_was_active_when_it_was() {
     let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("it runs");
     assert!(made.success());
     let bob = sealed.spawn("bob", "cat pipe; sleep 1000000");
+    // Not in the moment that it began.
+    let began = bob.session.as_ref().and_then(|session| session.started_at.clone());
+    sealed.until("a later moment", || sealed.show("bob").last_seen > began);
     // Opened only when the session reads it.
     std::fs::write(&pipe, "late\n").expect("written");
     sealed.until("it printed", || {
@@ -86,7 +89,7 @@ fn a_cleaned_agent_was_active_when_it_was() {
     });
     bury(&sealed, "bob");
     let before = sealed.show("bob").last_activity.expect("it printed");
-    assert!(Some(&before) != sealed.show("bob").session.and_then(|it| it.started_at).as_ref());
+    assert_ne!(Some(&before), began.as_ref());
     sealed.ok(["clean", "bob", "--yes"]);
     assert!(!recording(&sealed, &bob).exists());
     assert_eq!(sealed.show("bob").last_activity, Some(before.clone()));

@@ -76,7 +76,7 @@ fn claude_gets_its_task_back_with_the_checks_output_and_then_has_it_verified() {
     assert!(done.tokens.is_some_and(|tokens| tokens > 0), "{done:?}");
 }
 
-// covers: T-14
+// covers: T-14, G-07
 #[test]
 fn claude_splits_its_task_and_its_parent_takes_up_what_it_leaves() {
     let stage = Stage::new(&Harness::named("claude"));
