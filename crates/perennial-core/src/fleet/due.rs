@@ -96,7 +96,8 @@ impl Fleet {
             | Timer::Retain
             | Timer::CheckLost => false,
         };
-        obstacle(agent).filter(|_| ends_session).map(|_| LOOKED_AT_AGAIN_AFTER)
+        let stands = obstacle(agent).filter(|_| ends_session)?;
+        stands.may_be_a_persons().then_some(LOOKED_AT_AGAIN_AFTER)
     }
 
     /// What to do for an agent, and when its role next asks for a round or a handoff.

@@ -20,6 +20,21 @@ pub enum Obstacle {
     Suspended,
 }
 
+impl Obstacle {
+    /// Whether a person's words may stand in the line, or their hands be on it. In one that was never seen drawn there are none: keys
+    /// from before that are a draft.
+    pub(crate) fn may_be_a_persons(self) -> bool {
+        match self {
+            Obstacle::NotDrawn => false,
+            Obstacle::Dialog
+            | Obstacle::Menu
+            | Obstacle::Draft
+            | Obstacle::Doubt
+            | Obstacle::Suspended => true,
+        }
+    }
+}
+
 /// Why a suspended program does not go on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Suspension {

@@ -158,9 +158,11 @@ fn assign(
             return Err(refused(id, TaskRefusal::WrongState(task.state.word())));
         }
     }
-    // Whoever takes work from somebody stands above them.
-    if let Some(owner) = task.assignee() {
-        batch.fleet.authorise(caller, Verb::TaskAssign, Some(owner))?;
+    not_given_up(caller, task)?;
+    match task.assignee() {
+        // Whoever takes work from somebody stands above them.
+        Some(owner) => batch.fleet.authorise(caller, Verb::TaskAssign, Some(owner))?,
+        None => may_move(batch, caller, task)?,
     }
     let (worker, on_it) = (task.worker, task.on_it());
     let queue = queue(batch, caller, id, to)?;
@@ -169,6 +171,31 @@ fn assign(
     offered(batch, by, id, &queue);
     batch.freed(on_it);
     Ok(())
+}
+
+/// What nobody has is moved by whoever may take it, or added it, so that to assign it to oneself is no way around `take`.
+fn may_move(batch: &Batch<'_>, caller: Caller, task: &Task) -> Decided {
+    let Caller::Agent(own) = caller else { return Ok(()) };
+    let is_told = task.open_loop.as_ref().is_some_and(|it| it.to == Mailbox::Agent(own));
+    let may_take = batch.fleet.agent(own).is_some_and(|agent| match &task.queue {
+        Queue::Nobody => agent.launch.project == task.brief.project,
+        Queue::Agent(queue) => *queue == own,
+        Queue::Role(_) => Batch::is_of_role(agent, task),
+    });
+    match is_told || may_take || task.added_by == Sender::Agent(own) {
+        true => Ok(()),
+        false => Err(refused(task.id, TaskRefusal::NotYours)),
+    }
+}
+
+/// What came back too often is no longer for its worker to claim or to move: somebody else looks at it first.
+fn not_given_up(caller: Caller, task: &Task) -> Decided {
+    let is_given_up = task.state == TaskState::Blocked(BlockedOn::Rounds);
+    let is_own = task.assignee().is_some_and(|own| caller == Caller::Agent(own));
+    match is_given_up && is_own {
+        true => Err(refused(task.id, TaskRefusal::WrongState(task.state.word()))),
+        false => Ok(()),
+    }
 }
 
 fn step_done(
@@ -211,6 +238,7 @@ fn block(
 ) -> Decided {
     let task = batch.open(id)?;
     of_worker(batch.fleet, caller, Verb::TaskWork, task)?;
+    not_given_up(caller, task)?;
     match &task.state {
         TaskState::Open | TaskState::Taken | TaskState::Blocked(_) => {}
         TaskState::Claimed(_) | TaskState::Split | TaskState::Verified(_) | TaskState::Dropped => {
@@ -231,6 +259,7 @@ fn claim(
 ) -> Decided {
     let task = batch.open(id)?;
     of_worker(batch.fleet, caller, Verb::TaskWork, task)?;
+    not_given_up(caller, task)?;
     // TK1: while its check runs its worker is on it, and may be on another one by now.
     let other = task.assignee().and_then(|agent| Some((agent, batch.current(agent)?)));
     if let (Resolution::Run(_), Some((agent, task))) = (check, other.filter(|(_, on)| *on != id)) {
@@ -357,6 +386,7 @@ fn split(
 ) -> Decided {
     let task = batch.open(id)?;
     of_worker(batch.fleet, caller, Verb::TaskWork, task)?;
+    not_given_up(caller, task)?;
     match &task.state {
         TaskState::Open | TaskState::Taken | TaskState::Blocked(_) => {}
         TaskState::Claimed(_) | TaskState::Split | TaskState::Verified(_) | TaskState::Dropped => {

@@ -211,7 +211,15 @@ fn enter(task: &mut Task, state: TaskState, by: Sender, reason: &str, at: Time) 
 
 fn noted(task: &mut Task, by: Sender, text: &Text) {
     task.notes += 1;
-    task.last_note = Some(Box::new((by, text.clone())));
+    // The next session is told it: only what a person, its worker or whoever added it wrote takes that place.
+    let is_heeded = match by {
+        Sender::Person => true,
+        Sender::Agent(agent) => task.assignee() == Some(agent) || task.added_by == by,
+        Sender::Perennial => false,
+    };
+    if is_heeded {
+        task.last_note = Some(Box::new((by, text.clone())));
+    }
 }
 
 fn stepped(task: &mut Task, step: u32, text: Option<&str>, is_done: bool) {

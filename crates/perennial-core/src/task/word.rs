@@ -35,17 +35,18 @@ impl Task {
             TaskEvent::Queued { .. } | TaskEvent::Reopened { .. } | TaskEvent::Left { .. } => {
                 self.leaves_for(None);
             }
+            // Whose queue it lies on is asked for only while it is open.
+            TaskEvent::Blocked { .. } | TaskEvent::Claimed { .. } | TaskEvent::Split { .. } => {
+                self.had_by_now(self.entrusted());
+            }
             TaskEvent::Added { .. }
             | TaskEvent::Continued { .. }
             | TaskEvent::Noted { .. }
             | TaskEvent::Stepped { .. }
-            | TaskEvent::Blocked { .. }
             | TaskEvent::Counted { .. }
-            | TaskEvent::Claimed { .. }
             | TaskEvent::CheckWanted { .. }
             | TaskEvent::CheckEnded { .. }
             | TaskEvent::Verified { .. }
-            | TaskEvent::Split { .. }
             | TaskEvent::PartAdded { .. }
             | TaskEvent::Dropped { .. }
             | TaskEvent::Raised { .. } => {}
@@ -55,7 +56,11 @@ impl Task {
     /// It goes to `next`, or to a queue: whoever has it is remembered.
     fn leaves_for(&mut self, next: Option<AgentId>) {
         let had = [self.worker, self.entrusted()];
-        for agent in had.into_iter().flatten().filter(|had| Some(*had) != next) {
+        self.had_by_now(had.into_iter().flatten().filter(|had| Some(*had) != next));
+    }
+
+    fn had_by_now(&mut self, agents: impl IntoIterator<Item = AgentId>) {
+        for agent in agents {
             if !self.had_by.contains(&agent) && self.had_by.len() <= HAD_BY_MAX {
                 self.had_by.push(agent);
             }

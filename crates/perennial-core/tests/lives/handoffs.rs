@@ -375,6 +375,10 @@ fn what_stands_in_the_input_line_puts_a_handoff_by_the_role_off() {
     assert_eq!(put_off(&told, Timer::Handoff, draft), Some(LOOKED_AT_AGAIN_AFTER));
     assert_eq!(put_off(&told, Timer::Rest, draft), Some(LOOKED_AT_AGAIN_AFTER));
     assert_eq!(put_off(&told, Timer::Handoff, None), None);
+    // Of a session that was resumed while it was idle nothing may tell that its line is drawn, until its next turn.
+    let not_drawn = Some(Obstacle::NotDrawn);
+    assert_eq!(put_off(&told, Timer::Rest, not_drawn), None);
+    assert_eq!(put_off(&told, Timer::Handoff, not_drawn), None);
     assert_eq!(put_off(&told, Timer::StateEnds, draft), None);
 }
 

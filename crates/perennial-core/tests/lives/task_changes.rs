@@ -115,6 +115,19 @@ fn each_verb_suits_the_states_that_it_suits() {
         let expected = may.map(|may| if may { Ok(()) } else { wrong.clone() });
         assert_eq!(answers, expected, "{name}: take, assign, block, done, split, spawn");
     }
+    // What came back too often is not its worker's to go on with by any verb, until somebody has looked at it.
+    let given_up = || bobs("blocked on rounds");
+    for command in [
+        done(10, Resolution::None),
+        done(10, run()),
+        block(10, BlockedOn::Work),
+        split(10, &[21, 22]),
+        assign(10, BOB),
+    ] {
+        let answer = given_up().ask_as(agent(BOB), command.clone());
+        let why = TaskRefusal::WrongState("blocked");
+        assert_eq!(answer, Err(Refusal::Task { task: TaskId(10), why }), "{command:?}");
+    }
     // Who has it takes it again: that is no event.
     assert_eq!(bobs("taken").ask_as(agent(BOB), take(10)), Ok(Vec::new()));
     // Nobody but its worker splits it for him, not even who is above him.

@@ -8,7 +8,8 @@ use perennial_core::name::NameKey;
 use perennial_core::refusal::Refusal;
 use perennial_core::role::{RoleTerms, Verify};
 use perennial_core::task::{
-    Awaiting, HAD_BY_MAX, QueueWanted, Resolution, TaskCommand, TaskRefusal, TaskState, Verifier,
+    Awaiting, BlockedOn, HAD_BY_MAX, QueueWanted, Resolution, TaskCommand, TaskRefusal, TaskState,
+    Verifier,
 };
 
 use crate::tasks::{
@@ -38,6 +39,11 @@ fn family() -> Told {
 fn claimed(told: &mut Told, by: u128, id: u128) -> Vec<Mailbox> {
     let events = told.ask_as(agent(by), done(id, Resolution::None)).expect("claimed");
     letters(&events).into_iter().map(|(to, _)| to).collect()
+}
+
+fn block(task: u128) -> Command {
+    let (task, reason) = (TaskId(task), "waits".to_owned());
+    Command::Task(Box::new(TaskCommand::Block { task, on: BlockedOn::Work, reason }))
 }
 
 fn mailbox(id: u128) -> Mailbox {
@@ -71,6 +77,39 @@ fn who_was_given_a_task_answers_for_it_though_another_did_it() {
 }
 
 /// Delegation: what an agent adds for its child it verifies itself, also what it put on its own queue unbegun.
+/// Also if it was never on it: it lay on its queue, open, and was put aside, split or claimed from there.
+#[test]
+fn who_was_given_a_task_and_put_it_aside_does_not_verify_it() {
+    let mut told = family();
+    add(&mut told, 9);
+    told.ask_as(agent(BOB), take(9)).expect("something else");
+    told.ask(draft(10, brief("t"), to(BOB))).expect("added, and waits");
+    told.ask_as(agent(BOB), block(10)).expect("blocked");
+    told.ask_as(agent(BOB), assign(10, CAT)).expect("handed down");
+    assert_eq!(claimed(&mut told, CAT, 10), [mailbox(ADA)]);
+    assert_eq!(refusal(told.ask_as(agent(BOB), verify(10, true))), TaskRefusal::OwnWork);
+    told.ask(draft(20, brief("u"), to(BOB))).expect("added, and waits");
+    told.ask_as(agent(BOB), split(20, &[21, 22])).expect("split");
+    told.ask_as(agent(BOB), assign(21, CAT)).expect("handed down");
+    claimed(&mut told, CAT, 21);
+    assert_eq!(refusal(told.ask_as(agent(BOB), verify(21, true))), TaskRefusal::OwnWork);
+}
+
+/// To assign it to oneself is no way around `take`.
+#[test]
+fn what_nobody_has_is_moved_by_whoever_may_take_it() {
+    let mut told = family();
+    let role = QueueWanted::Role { role: "sub".parse().expect("a name"), is_declared: true };
+    told.ask(draft(10, brief("t"), role)).expect("added");
+    for to in [EVE, FAY] {
+        let answer = told.ask_as(agent(EVE), assign(10, to));
+        assert_eq!(refusal(answer), TaskRefusal::NotYours, "{to}");
+    }
+    told.ask(assign(10, EVE)).expect("a person may");
+    add(&mut told, 11);
+    told.ask_as(agent(FAY), assign(11, FAY)).expect("nobody's of its project");
+}
+
 #[test]
 fn who_has_its_child_do_something_verifies_it() {
     let mut told = family();
