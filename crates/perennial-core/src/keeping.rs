@@ -20,6 +20,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::agent::Agent;
+use crate::authority::Caller;
 use crate::effect::{Effect, KeepEffect, Plan, SnapshotEffect, Timer};
 use crate::event::AgentEvent;
 use crate::launch::Launch;
@@ -42,8 +43,17 @@ pub const KEEP_WAITS: Duration = Duration::from_secs(2);
 /// restarted. Each has `KEEP_WITHIN` from when its turn comes. And for what no session waits for.
 pub const KEEP_WAITS_IN_LINE: Duration = Duration::from_secs(10);
 
-/// A snapshot that somebody asked for is given up after this: others wait behind it.
+/// A snapshot that a person asked for is given up after this: others wait behind it.
 pub const ASKED_WITHIN: Duration = Duration::from_secs(60);
+
+/// How long a snapshot may take that this caller asked for. What an agent asks for is of its own tree, which it may have made to
+/// take long.
+pub fn asked_within(caller: Caller) -> Duration {
+    match caller {
+        Caller::Person => ASKED_WITHIN,
+        Caller::Agent(_) | Caller::Job | Caller::Viewer | Caller::Ambiguous => KEEP_WAITS_IN_LINE,
+    }
+}
 
 /// As much of why a snapshot was missed is recorded, in characters.
 pub const MOST_TOLD: usize = 300;

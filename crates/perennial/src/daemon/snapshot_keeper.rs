@@ -17,8 +17,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use perennial_api::snapshot::{RepositoryState, RestoredWorkTree};
+use perennial_core::authority::Caller;
 use perennial_core::id::AgentId;
-use perennial_core::keeping::ASKED_WITHIN;
+use perennial_core::keeping::{ASKED_WITHIN, asked_within};
 use perennial_core::snapshot::{MOST_LISTED, SnapshotFiles};
 use perennial_core::time::Time;
 use perennial_core::work::GitFindings;
@@ -212,16 +213,16 @@ impl SnapshotKeeper {
         }
     }
 
-    /// Takes a snapshot of the work tree that a directory is in.
+    /// Takes a snapshot of the work tree that a directory is in, in a time that is its asker's.
     pub async fn take(
         &self,
-        agent: AgentId,
+        (caller, agent): (Caller, AgentId),
         directory: PathBuf,
         now: Time,
     ) -> Result<Result<Taken, GitError>, Closing> {
         let holder = agent.to_string();
         self.run(holder.clone(), move |keeper| {
-            let in_time = in_time(ASKED_WITHIN);
+            let in_time = in_time(asked_within(caller));
             let order = keeper.take_order(&directory, now);
             take(&TakeOrder { holder: Some(&holder), go_on: &in_time, ..order })
         })

@@ -106,7 +106,7 @@ impl Surface {
         let said = said(caller, asked);
         let agent = self.asked_for(caller, target, said.clone()).await?;
         let id = agent.id;
-        let (files, git) = self.looked_at(&agent).await?;
+        let (files, git) = self.looked_at(caller, &agent).await?;
         for _ in 0..TRIES {
             let draft = self.composed(id, &said, files.clone(), git.clone()).await?;
             let order = CheckpointOrder { target: id.to_string(), said: said.clone(), draft };
@@ -164,11 +164,12 @@ impl Surface {
     /// checkpoint does without them.
     async fn looked_at(
         &self,
+        caller: Caller,
         agent: &Agent,
     ) -> Result<(Option<SnapshotFiles>, Option<GitFindings>), ProblemResponse> {
         let now = self.driver.look(|view| view.now).await?;
         let directory = PathBuf::from(keeping::place(agent).0);
-        let taken = match self.snapshots.take(agent.id, directory, now).await? {
+        let taken = match self.snapshots.take((caller, agent.id), directory, now).await? {
             Ok(taken) => taken,
             Err(GitError::NotARepository(_)) => return Ok((None, None)),
             Err(error) => {

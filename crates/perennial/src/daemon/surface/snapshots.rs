@@ -249,7 +249,7 @@ impl Surface {
     ) -> Result<(Recorded, Taken), ProblemResponse> {
         let now = self.driver.look(|view| view.now).await?;
         let directory = PathBuf::from(keeping::place(agent).0);
-        let taken = self.snapshots.take(agent.id, directory, now).await?;
+        let taken = self.snapshots.take((caller, agent.id), directory, now).await?;
         let taken = taken.map_err(|error| failed(otherwise, &error))?;
         let id = agent.id;
         let commit = taken.commit.to_string();
