@@ -117,7 +117,10 @@ pub fn returned(task: &Task, by: Sender) -> Words {
     let round = format!("round {} of {}", task.rounds, task.brief.rounds_max);
     let text = match (by, &task.last_check) {
         (Sender::Perennial, Some(check)) => {
-            let named = check.check.as_ref().map_or("its command", Name::as_str);
+            let named = match &check.check {
+                Some(check) => format!("The check {check}"),
+                None => "The command that checks it".to_owned(),
+            };
             let output = match check.output.trim() {
                 "" => "It printed nothing.",
                 _ => "The end of its output:\n",
@@ -255,7 +258,7 @@ pub fn left<'t>(
     if count > NAMED_MAX {
         text.push_str(&format!("and {} more: `perennial loops`\n", count - NAMED_MAX));
     }
-    text.push_str("Take, assign, reopen or drop each; until then you are told again.");
+    text.push_str("Take, assign or drop each; until then you are told again.");
     Words { subject: format!("open loops of {who}: {count}"), text }
 }
 

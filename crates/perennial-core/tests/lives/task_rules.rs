@@ -370,12 +370,27 @@ fn the_operator_says_when_loops_are_raised_again() {
 
 #[test]
 fn a_loop_is_closed_by_whoever_moves_or_splits_it() {
-    for how in [assign(10, ADA), split(10, &[11, 12]), reopen(10, 13)] {
+    for how in [assign(10, ADA), split(10, &[11, 12])] {
         let mut told = two();
         told.ask(draft(10, brief("t"), to(BOB))).expect("added");
         told.ask(bury(BOB)).expect("buried");
         assert!(task(&told, 10).open_loop.is_some());
         told.ask(how).expect("a person may");
+        assert_eq!(task(&told, 10).open_loop, None);
+    }
+    // Moved to nobody, or reopened on nobody's queue, it is as open as before: somebody is told again.
+    let nobody = TaskCommand::Assign { task: TaskId(10), to: QueueWanted::Nobody };
+    for how in [Command::Task(Box::new(nobody)), reopen(10, 13)] {
+        let mut told = two();
+        told.ask(draft(10, brief("t"), to(BOB))).expect("added");
+        told.ask(bury(BOB)).expect("buried");
+        told.ask(how).expect("a person may");
+        let again_at = task(&told, 10).raised_again_at().expect("a loop still");
+        told.now = again_at;
+        let due = Observation::Due { entity: Entity::Task(TaskId(10)), timer: Timer::Raise };
+        assert_eq!(letters(&told.observe(&due)).len(), 1);
+        // Somebody's own again, it is no loop.
+        told.ask(assign(10, ADA)).expect("moved");
         assert_eq!(task(&told, 10).open_loop, None);
     }
     // Reopened, the work of the dead lies on nobody's queue.
