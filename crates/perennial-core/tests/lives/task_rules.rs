@@ -403,6 +403,19 @@ fn a_loop_is_closed_by_whoever_moves_or_splits_it() {
 }
 
 #[test]
+fn letters_say_what_failed_and_how_a_task_is_shown_without_tools() {
+    let mut told = two();
+    let check =
+        Some(CheckSpec::Command { argv: vec!["false".to_owned()], limit: Duration::from_secs(9) });
+    let given = told.ask(draft(10, Brief { check, ..brief("t") }, to(BOB))).expect("added");
+    let given = letters(&given);
+    assert!(given[0].1.contains(&format!("`perennial task show {}`", TaskId(10))), "{given:?}");
+    told.ask_as(agent(BOB), done(10, run())).expect("claimed");
+    let failed = letters(&checked(&mut told, 10, JobEnd::Code(3), ""));
+    assert!(failed[0].1.starts_with("The command that checks tsk_"), "{failed:?}");
+}
+
+#[test]
 fn letters_name_few_tasks_and_quote_in_one_line() {
     let mut told = two();
     for id in 10..16 {
