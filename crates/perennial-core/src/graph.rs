@@ -280,6 +280,14 @@ impl SessionEntry {
         }
     }
 
+    /// The state of its agent, while it is the newest; the sessions before it are over.
+    pub fn state_now(&self, identity: &Identity) -> State {
+        match identity.newest == Some(self.number) {
+            true => self.state,
+            false => State::Dead,
+        }
+    }
+
     /// The seed's word for its state: an agent's newest session is live, frozen or dead as the agent's roster is; the
     /// sessions before it are over.
     pub fn seed_state(&self, identity: &Identity) -> &'static str {

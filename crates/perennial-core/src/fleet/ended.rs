@@ -98,10 +98,15 @@ impl Fleet {
     /// A fleet of agents that have left memory, the first of them and those of its ancestors that have,
     /// and of the ancestors that have not: to answer what is asked of the first.
     pub fn around(&self, ended: &[Agent]) -> Fleet {
+        self.around_with(ended, Vec::new())
+    }
+
+    /// The same, with the tasks that something is asked of too.
+    pub fn around_with(&self, ended: &[Agent], tasks: Vec<Task>) -> Fleet {
         let above = |agent: &Agent| agent.parent.and_then(|id| self.agent(id));
         let last = ended.last().and_then(above);
         let ancestors = std::iter::successors(last, |agent| above(agent)).take(self.agents.len());
         let agents = ancestors.cloned().chain(ended.iter().cloned()).collect();
-        Fleet::restore(Restored { node: self.node, agents, ..Restored::default() })
+        Fleet::restore(Restored { node: self.node, agents, tasks, ..Restored::default() })
     }
 }

@@ -98,7 +98,7 @@ fn folded(events: &[AgentEvent]) -> Portion {
 fn each_session_has_its_actor_roles_summary_and_bounds() {
     let Portion { identity, sessions } = folded(&life());
     let identity = identity.expect("it was born");
-    assert_eq!((identity.role, identity.died_at), (None, Some(Time(14))));
+    assert_eq!((identity.role.as_ref(), identity.died_at), (None, Some(Time(14))));
     let [first, second] = &sessions[..] else { unreachable!("{sessions:?}") };
     let held = |entry: &SessionEntry| {
         let span = |it: &Method| (it.role.clone(), it.since.0, it.until.map(|at| at.0));
@@ -108,6 +108,7 @@ fn each_session_has_its_actor_roles_summary_and_bounds() {
     assert_eq!(held(first), [(architect, 1, Some(6)), (reviewer, 4, Some(5))]);
     assert_eq!(held(second), [("architect".to_owned(), 9, Some(13))]);
     assert_eq!((first.state, second.state), (State::Crashed, State::Dead));
+    assert_eq!(first.state_now(&identity), State::Dead, "a session before the newest is over");
     assert_eq!((first.since, first.until), (Time(1), Some(Time(6))));
     let told = [first, second].map(|entry| (entry.name.as_deref(), entry.summary.as_deref()));
     assert_eq!(told, [(Some("bob"), Some("looked around")), (Some("eve"), Some("drew the plan"))]);

@@ -212,6 +212,24 @@ impl TaskCommand {
     }
 
     /// The agent that it names, if any.
+    /// The task that lies elsewhere afterwards.
+    pub fn moved(&self) -> Option<TaskId> {
+        match self {
+            TaskCommand::Assign { task, .. } => Some(*task),
+            TaskCommand::Add(_)
+            | TaskCommand::Import { .. }
+            | TaskCommand::Take { .. }
+            | TaskCommand::Note { .. }
+            | TaskCommand::Step { .. }
+            | TaskCommand::Block { .. }
+            | TaskCommand::Done { .. }
+            | TaskCommand::Verify { .. }
+            | TaskCommand::Split { .. }
+            | TaskCommand::Reopen { .. }
+            | TaskCommand::Drop { .. } => None,
+        }
+    }
+
     pub fn target_mut(&mut self) -> Option<&mut Target> {
         let to = match self {
             TaskCommand::Add(draft) => &mut draft.to,

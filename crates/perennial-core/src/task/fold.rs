@@ -145,11 +145,11 @@ pub fn is_begun_by(event: &TaskEvent, agent: AgentId) -> Option<bool> {
     }
 }
 
-/// Whoever had it has it no longer, unless it lies on their own queue.
+/// Whoever had it has it no longer, unless it lies on their own queue. What lies on nobody's is as open a loop as before.
 fn moved(task: &mut Task, queue: &Queue) {
     task.queue = queue.clone();
     task.worker = task.worker.filter(|worker| queue.agent() == Some(*worker));
-    task.open_loop = None;
+    task.open_loop = task.open_loop.take().filter(|_| *queue == Queue::Nobody);
 }
 
 fn checked(task: &mut Task, result: CheckResult) {

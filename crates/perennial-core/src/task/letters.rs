@@ -74,9 +74,11 @@ pub fn given(task: &Task, by: Sender) -> Words {
     Words {
         subject: format!("task: {}", task.brief.title),
         text: format!(
-            "{who}: {} {}.{step}\nThe tool `task` shows it (action show), marks steps (step) and claims it (done).",
+            "{who}: {} {}.{step}\nThe tool `task` shows it (action show), marks steps (step) and claims it (done). \
+             Without tools: `perennial task show {}`.",
             task.id,
-            quoted(&task.brief.title)
+            quoted(&task.brief.title),
+            task.id
         ),
     }
 }
@@ -117,16 +119,15 @@ pub fn returned(task: &Task, by: Sender) -> Words {
     let round = format!("round {} of {}", task.rounds, task.brief.rounds_max);
     let text = match (by, &task.last_check) {
         (Sender::Perennial, Some(check)) => {
-            let named = check.check.as_ref().map_or("its command", Name::as_str);
+            let named = match &check.check {
+                Some(check) => format!("The check {check} of {}", task.id),
+                None => format!("The command that checks {}", task.id),
+            };
             let output = match check.output.trim() {
                 "" => "It printed nothing.",
                 _ => "The end of its output:\n",
             };
-            let said = format!(
-                "The check {named} of {} failed ({}, {round}). {on} {output}",
-                task.id,
-                check.end.words(),
-            );
+            let said = format!("{named} failed ({}, {round}). {on} {output}", check.end.words(),);
             let room = LETTER_BYTES_MAX.saturating_sub(said.len());
             format!("{said}{}", ending(check.output.trim(), room))
         }
@@ -255,7 +256,7 @@ pub fn left<'t>(
     if count > NAMED_MAX {
         text.push_str(&format!("and {} more: `perennial loops`\n", count - NAMED_MAX));
     }
-    text.push_str("Take, assign, reopen or drop each; until then you are told again.");
+    text.push_str("Take, assign or drop each; until then you are told again.");
     Words { subject: format!("open loops of {who}: {count}"), text }
 }
 

@@ -117,7 +117,7 @@ impl CheckpointSource {
     pub fn meaning(self) -> &'static str {
         match self {
             CheckpointSource::Agent => "its agent's name",
-            CheckpointSource::Role => "its agent's role now, in the vocabulary's word",
+            CheckpointSource::Role => "its agent's role then, in the vocabulary's word",
             CheckpointSource::Number => "its number",
             CheckpointSource::At => "when it was taken",
             CheckpointSource::Why => "why it was taken",

@@ -370,12 +370,27 @@ fn the_operator_says_when_loops_are_raised_again() {
 
 #[test]
 fn a_loop_is_closed_by_whoever_moves_or_splits_it() {
-    for how in [assign(10, ADA), split(10, &[11, 12]), reopen(10, 13)] {
+    for how in [assign(10, ADA), split(10, &[11, 12])] {
         let mut told = two();
         told.ask(draft(10, brief("t"), to(BOB))).expect("added");
         told.ask(bury(BOB)).expect("buried");
         assert!(task(&told, 10).open_loop.is_some());
         told.ask(how).expect("a person may");
+        assert_eq!(task(&told, 10).open_loop, None);
+    }
+    // Moved to nobody, or reopened on nobody's queue, it is as open as before: somebody is told again.
+    let nobody = TaskCommand::Assign { task: TaskId(10), to: QueueWanted::Nobody };
+    for how in [Command::Task(Box::new(nobody)), reopen(10, 13)] {
+        let mut told = two();
+        told.ask(draft(10, brief("t"), to(BOB))).expect("added");
+        told.ask(bury(BOB)).expect("buried");
+        told.ask(how).expect("a person may");
+        let again_at = task(&told, 10).raised_again_at().expect("a loop still");
+        told.now = again_at;
+        let due = Observation::Due { entity: Entity::Task(TaskId(10)), timer: Timer::Raise };
+        assert_eq!(letters(&told.observe(&due)).len(), 1);
+        // Somebody's own again, it is no loop.
+        told.ask(assign(10, ADA)).expect("moved");
         assert_eq!(task(&told, 10).open_loop, None);
     }
     // Reopened, the work of the dead lies on nobody's queue.
@@ -385,6 +400,19 @@ fn a_loop_is_closed_by_whoever_moves_or_splits_it() {
     told.ask(bury(BOB)).expect("buried");
     told.ask(reopen(10, 11)).expect("its successor");
     assert_eq!(task(&told, 11).queue, Queue::Nobody);
+}
+
+#[test]
+fn letters_say_what_failed_and_how_a_task_is_shown_without_tools() {
+    let mut told = two();
+    let check =
+        Some(CheckSpec::Command { argv: vec!["false".to_owned()], limit: Duration::from_secs(9) });
+    let given = told.ask(draft(10, Brief { check, ..brief("t") }, to(BOB))).expect("added");
+    let given = letters(&given);
+    assert!(given[0].1.contains(&format!("`perennial task show {}`", TaskId(10))), "{given:?}");
+    told.ask_as(agent(BOB), done(10, run())).expect("claimed");
+    let failed = letters(&checked(&mut told, 10, JobEnd::Code(3), ""));
+    assert!(failed[0].1.starts_with("The command that checks tsk_"), "{failed:?}");
 }
 
 #[test]

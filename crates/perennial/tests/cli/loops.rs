@@ -97,3 +97,27 @@ fn raised_before(sealed: &Sealed, task: &str) -> u64 {
     sealed.start_daemon();
     show(sealed, task).open_loop.map_or(0, |it| it.raised)
 }
+
+/// Who has left memory with a restart is known by name, and as dead.
+#[test]
+fn the_dead_keep_their_names_in_tasks_and_in_refusals() {
+    let sealed = Sealed::up();
+    worker(&sealed, "kai", &[]);
+    let task = add(&sealed, "done", &["--to", "kai"]);
+    let open = add(&sealed, "open", &[]);
+    sealed.ok(["task", "verify", &task.id]);
+    let first = sealed.show("kai").id;
+    sealed.ok(["bury", "kai"]);
+    sealed.kill_daemon();
+    sealed.start_daemon();
+    assert_eq!(show(&sealed, &task.id).assignee.as_deref(), Some("kai"));
+    let all: TaskList = sealed.json(&["task", "ls", "--all"]);
+    assert_eq!(all.tasks.last().and_then(|task| task.assignee.as_deref()), Some("kai"));
+    let said = sealed.refused(3, &["task", "assign", &open.id, "kai"]);
+    assert!(format!("{said:?}").contains("kai can't be given a task"), "{said:?}");
+    sealed.ok(["spawn", "kai", "--", "sleep", "1000000"]);
+    let said = format!("{:?}", sealed.refused(3, &["wake", "kai~1"]));
+    assert!(said.contains(&format!("perennial show {first}")), "{said}");
+    let said = format!("{:?}", sealed.refused(4, &["task", "show", ""]));
+    assert!(said.contains("no task ''"), "{said}");
+}

@@ -72,6 +72,12 @@ fn checkpoints_have_each_seeds_form() {
         assert_eq!(one, all[..1]);
         assert!(sealed.ok(["checkpoints", "bob", "2", "--vocabulary", vocabulary]).contains(at));
     }
+    // A role that it took later was not its role then.
+    sealed.ok(["role", "assume", "bob", "architect"]);
+    sealed.ok(["checkpoint", "bob", "-m", "three"]);
+    let all: Vec<Document> = sealed.json(&["checkpoints", "bob", "--vocabulary", "haak"]);
+    let roles: Vec<&Value> = all.iter().map(|one| &one["role"]).collect();
+    assert_eq!(roles, [&json!("architect"), &Value::Null, &Value::Null]);
     sealed.ok(["bury", "bob"]);
     let dead: Document = sealed.json(&["checkpoints", "bob", "2", "--vocabulary", "s3"]);
     assert_eq!(dead["hook_status"], "abandoned");

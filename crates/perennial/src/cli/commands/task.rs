@@ -230,7 +230,9 @@ pub struct StepArgs {
 /// Say that a task can't go on, and why
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Example: perennial task block mmct2xk8e0 -m 'needs a key'")]
+Example: perennial task block mmct2xk8e0 -m 'needs a key'
+
+`task take`, `task assign` and `task reopen` go on with a blocked task.")]
 pub struct BlockArgs {
     /// The task's id
     task: String,
@@ -375,6 +377,10 @@ fn added(args: AddArgs) -> Result<TaskRequest, Failure> {
 
 fn show(args: &ShowArgs, context: &Context) -> VerbResult {
     let vocabulary = ("vocabulary", args.words.word());
+    // An empty word would be no part of a path.
+    if args.task.is_empty() {
+        return Err(problems::task::no_such_task().into());
+    }
     let answer = context.client.get(&client::path(&["tasks", &args.task], &[vocabulary]))?;
     if let Some(vocabulary) = args.words.vocabulary() {
         context.show(&answer, |shown: &Document| {

@@ -38,3 +38,10 @@ pub fn list_not_text(source: &str) -> Problem {
         .because("it is not UTF-8 text")
         .next("name a Markdown file")
 }
+
+/// An empty word is the end of no id.
+pub fn no_such_task() -> Problem {
+    Problem::new(404, "no-such-task", "no task ''")
+        .because("a task is named by its id, or by at least the last 8 characters of it")
+        .next("`perennial task ls --all` lists them")
+}

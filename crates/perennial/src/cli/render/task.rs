@@ -58,7 +58,7 @@ pub fn loops(list: &TaskList, canvas: &Canvas<'_>) -> String {
     };
     let notes: Vec<Option<String>> = tasks.iter().map(next).collect();
     let mut shown = table_with_notes(columns, &notes, canvas);
-    let advice = "take, assign, reopen or drop each: perennial task --help\n";
+    let advice = "take, assign or drop each: perennial task --help\n";
     shown.push_str(&canvas.paint.ink(Ink::Faint, advice));
     shown
 }

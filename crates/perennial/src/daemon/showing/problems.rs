@@ -57,7 +57,13 @@ fn meant<'a>(target: &str, fleet: &'a Fleet) -> Vec<&'a str> {
 }
 
 pub fn refusal(refusal: &Refusal, fleet: &Fleet) -> Problem {
-    let name = |id: AgentId| fleet.agent(id).map_or_else(|| id.to_string(), view::name);
+    let name = |id: AgentId| {
+        let agent = fleet.agent(id).filter(|agent| {
+            let holder = agent.name.as_ref().and_then(|name| fleet.find(name.as_str()).ok());
+            holder.is_none_or(|holder| holder.id == id)
+        });
+        agent.map_or_else(|| id.to_string(), view::name)
+    };
     match refusal {
         Refusal::NoSuchAgent { target } => no_such_agent(target, &meant(target, fleet)),
         Refusal::NameTaken { name: taken, by } => name_taken(taken, *by, &name(*by)),

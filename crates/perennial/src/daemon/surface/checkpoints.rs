@@ -34,7 +34,7 @@ use super::agents::gone;
 use super::answer::{Answer, ProblemResponse, json};
 use super::ended::Resolved;
 use super::extract::{CallerIdentity, Query, Segment};
-use super::form::Form;
+use super::form::{Form, RolesThen};
 use super::orders::Done;
 use super::snapshots::recorded_number;
 use super::{Shared, Surface};
@@ -75,7 +75,10 @@ pub async fn list(
     });
     let cards = read.await?;
     match with_content {
-        true => form.checkpoints(&surface.find(caller, id.to_string()).await?, &cards),
+        true => {
+            let roles = surface.read(move |journal| roles_then(journal, id)).await?;
+            form.checkpoints(&surface.find(caller, id.to_string()).await?, &roles, &cards)
+        }
         false => json(&cards.into_iter().map(|card| card.checkpoint).collect::<Vec<_>>()),
     }
 }
@@ -90,7 +93,10 @@ pub async fn show(
     let id = surface.may_see(caller, target, Private::Transcript).await?;
     let card = surface.checkpoint(id, asked.number).await?;
     match form.is_a_seeds() {
-        true => form.checkpoint(&surface.find(caller, id.to_string()).await?, &card),
+        true => {
+            let roles = surface.read(move |journal| roles_then(journal, id)).await?;
+            form.checkpoint(&surface.find(caller, id.to_string()).await?, &roles, &card)
+        }
         false => json(&card),
     }
 }
@@ -292,6 +298,32 @@ fn said(caller: Caller, asked: wire::TakeCheckpoint) -> SaidDraft {
         said.note = said.summary.take();
     }
     said
+}
+
+/// Which role an agent had at each of its checkpoints.
+fn roles_then(journal: &dyn Store, agent: AgentId) -> Result<RolesThen, ReadError> {
+    let (mut roles, mut role, mut after) = (RolesThen::new(), None, Version(0));
+    loop {
+        let records = journal.read_stream(&Entity::Agent(agent), after, PAGE)?;
+        let Some(last) = records.last() else { return Ok(roles) };
+        after = last.version;
+        for record in &records {
+            let Some((_, event)) = record.event.as_ref().ok().and_then(|event| event.of_agent())
+            else {
+                continue;
+            };
+            if let AgentEvent::Hatched(birth) = event {
+                role.clone_from(&birth.role);
+            } else if let AgentEvent::RoleTaken { role: taken, .. } = event {
+                role = Some(taken.clone());
+            } else if let AgentEvent::RoleLeft { .. } = event {
+                role = None;
+            } else if let AgentEvent::Checkpoint(event) = event {
+                let CheckpointEvent::Taken(taken) = &**event;
+                roles.insert(u64::from(taken.number), role.clone());
+            }
+        }
+    }
 }
 
 /// The newest of an agent's checkpoints that are wanted, the newest first.

@@ -17,12 +17,13 @@ use perennial_core::admission;
 use perennial_core::agent::Agent;
 use perennial_core::agents::name_and_back;
 use perennial_core::authority::Caller;
-use perennial_core::command::Request;
+use perennial_core::command::{Command, Request};
 use perennial_core::fleet::Fleet;
 use perennial_core::id::AgentId;
 use perennial_core::name::NameKey;
 use perennial_core::refusal::Refusal;
 use perennial_core::state::Roster;
+use perennial_core::task::Task;
 use perennial_core::time::Time;
 use perennial_store::Store;
 use perennial_store::journal::ReadError;
@@ -59,8 +60,18 @@ pub struct Ended {
 impl Ended {
     /// What can be asked about it, and of whom.
     pub fn around(self, fleet: &Fleet) -> Fleet {
+        self.around_with(fleet, Vec::new())
+    }
+
+    /// The same, with the tasks that something is asked of too.
+    fn around_with(mut self, fleet: &Fleet, tasks: Vec<Task>) -> Fleet {
+        // Whose name another agent has by now is named by its id.
+        let name = self.agent.name.as_ref();
+        if name.is_some_and(|name| fleet.find(name.as_str()).is_ok()) {
+            self.agent.name = None;
+        }
         let agents: Vec<Agent> = std::iter::once(self.agent).chain(self.ancestors).collect();
-        fleet.around(&agents)
+        fleet.around_with(&agents, tasks)
     }
 }
 
@@ -143,9 +154,15 @@ impl Surface {
         if let Some(target) = request.command.target_mut() {
             target.clone_from(&id);
         }
+        let mut tasks = Vec::new();
+        if let Command::Task(command) = &request.command
+            && let Some(task) = command.moved()
+        {
+            tasks.push(self.known_task(task).await?);
+        }
         let refused = self.driver.look(move |view| {
             let nobody = Refusal::NoSuchAgent { target: id };
-            let fleet = ended.around(view.supervisor.fleet());
+            let fleet = ended.around_with(view.supervisor.fleet(), tasks);
             // One that is over takes no command: there is always a refusal.
             let refusal = fleet.decide(&request, view.now).err().unwrap_or(nobody);
             problems::refusal(&refusal, &fleet)

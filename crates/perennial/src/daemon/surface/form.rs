@@ -1,5 +1,6 @@
 //! In whose words agents, tasks, signals, checkpoints, escalations and sessions are asked for and answered: Perennial's own, or those of a seed.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use perennial_api::agent as wire;
@@ -19,6 +20,9 @@ use super::answer::{Answer, ProblemResponse, json};
 use crate::daemon::showing::problems::task as task_problems;
 use crate::daemon::showing::{problems, vocabulary};
 use crate::daemon::time;
+
+/// The role that an agent had at each of its checkpoints, by their numbers.
+pub type RolesThen = BTreeMap<u64, Option<String>>;
 
 /// The words of one request.
 #[derive(Debug, Clone, Copy)]
@@ -107,15 +111,30 @@ impl Form {
         self.vocabulary.is_some()
     }
 
-    pub fn checkpoints(self, agent: &wire::Agent, cards: &[CheckpointCard]) -> Answer {
+    /// Each with the role that its agent had then.
+    pub fn checkpoints(
+        self,
+        agent: &wire::Agent,
+        roles: &RolesThen,
+        cards: &[CheckpointCard],
+    ) -> Answer {
         let Some(words) = self.vocabulary else { return json(&cards) };
-        let document = |card| vocabulary::checkpoints::document(words, agent, card);
+        let document =
+            |card| vocabulary::checkpoints::document(words, &then(agent, roles, card), card);
         json(&cards.iter().map(document).collect::<Vec<_>>())
     }
 
-    pub fn checkpoint(self, agent: &wire::Agent, card: &CheckpointCard) -> Answer {
+    pub fn checkpoint(
+        self,
+        agent: &wire::Agent,
+        roles: &RolesThen,
+        card: &CheckpointCard,
+    ) -> Answer {
         match self.vocabulary {
-            Some(words) => json(&vocabulary::checkpoints::document(words, agent, card)),
+            Some(words) => {
+                let agent = then(agent, roles, card);
+                json(&vocabulary::checkpoints::document(words, &agent, card))
+            }
             None => json(card),
         }
     }
@@ -176,4 +195,10 @@ impl Form {
         let documents = agents.iter().map(|agent| vocabulary::document(words, agent, mirror, now));
         json(&documents.collect::<Vec<_>>())
     }
+}
+
+/// An agent as it was at a checkpoint, as far as its role goes.
+fn then(agent: &wire::Agent, roles: &RolesThen, card: &CheckpointCard) -> wire::Agent {
+    let role = roles.get(&u64::from(card.checkpoint.number)).cloned().flatten();
+    wire::Agent { role, ..agent.clone() }
 }

@@ -131,7 +131,7 @@ fn shown(found: &Found) -> GraphSession {
         agent_id: agent.to_string(),
         agent: session.name.clone().unwrap_or_else(|| agent.to_string()),
         parent_id: identity.parent.map(|parent| parent.to_string()),
-        state: session.state.word().to_owned(),
+        state: session.state_now(identity).word().to_owned(),
         since: rfc3339(session.since),
         until: session.until.map(rfc3339),
         belongings,

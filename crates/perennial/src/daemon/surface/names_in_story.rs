@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use perennial_api::agent as wire;
 use perennial_api::answer::Chapter;
+use perennial_api::task::Task;
 use perennial_core::id::AgentId;
 use perennial_store::{Store, recall};
 
@@ -29,6 +30,27 @@ impl Surface {
         let told = story.iter_mut().filter(|chapter| !OWN_WORDS.contains(&&*chapter.kind));
         let mut texts: Vec<&mut String> = told.map(|chapter| &mut chapter.text).collect();
         texts.push(&mut agent.evidence.fact);
+        self.put_names(texts).await
+    }
+
+    /// The same in what tells of tasks whom they belong to; what somebody wrote stays.
+    pub async fn name_in_tasks(&self, tasks: &mut [Task]) -> Result<(), ProblemResponse> {
+        let mut texts: Vec<&mut String> = Vec::new();
+        for task in tasks {
+            if task.state == "verified" {
+                texts.push(&mut task.reason);
+            }
+            texts.extend([&mut task.by, &mut task.added_by]);
+            texts.extend(task.assignee.as_mut().into_iter().chain(task.queue.as_mut()));
+            texts.extend(task.last_sessions.iter_mut().map(|one| &mut one.agent));
+            texts.extend(task.open_loop.iter_mut().flat_map(|it| [&mut it.from, &mut it.to]));
+            texts.extend(task.last_notes.iter_mut().map(|note| &mut note.by));
+            texts.extend(task.last_words.iter_mut().map(|words| &mut words.by));
+        }
+        self.put_names(texts).await
+    }
+
+    async fn put_names(&self, texts: Vec<&mut String>) -> Result<(), ProblemResponse> {
         let mut names: BTreeMap<AgentId, Option<String>> = BTreeMap::new();
         for text in &texts {
             names.extend(ids(text).map(|(_, id)| (id, None)));

@@ -119,9 +119,11 @@ impl Surface {
     ) -> Result<Vec<Wire>, ProblemResponse> {
         let look = move |view: &FleetView<'_>| {
             let fleet = view.supervisor.fleet();
-            tasks.iter().map(|task| showing::task(fleet, task, caller)).collect()
+            tasks.iter().map(|task| showing::task(fleet, task, caller)).collect::<Vec<Wire>>()
         };
-        Ok(self.driver.look(look).await?)
+        let mut shown = self.driver.look(look).await?;
+        self.name_in_tasks(&mut shown).await?;
+        Ok(shown)
     }
 }
 

@@ -112,6 +112,7 @@ impl Surface {
             Wire { text, last_notes, last_words, ..showing::task(fleet, &task, caller) }
         };
         let mut shown = self.driver.look(look).await?;
+        self.name_in_tasks(std::slice::from_mut(&mut shown)).await?;
         self.say_why_unchecked(&mut shown, id).await?;
         shown.part_states = self.part_states(parts).await?;
         Ok(shown)
