@@ -51,6 +51,10 @@ pub(super) fn import(
         let (what, most) = ("tasks in one list", IMPORT_MAX);
         return Err(refused(first, TaskRefusal::TooMany { what, most }));
     }
+    // What is checked is verified by whoever imports it (TK3).
+    if caller != Caller::Person && tasks.iter().any(|one| one.is_done) {
+        return Err(refused(first, TaskRefusal::CheckedItems));
+    }
     let wanted = queue(batch, caller, first, to)?;
     for one in tasks {
         if batch.task(one.id).is_some() {

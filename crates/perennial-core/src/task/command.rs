@@ -153,6 +153,8 @@ pub enum TaskRefusal {
     },
     /// TK4
     CommandOfAgent,
+    /// TK3: an agent's list has items that count as verified.
+    CheckedItems,
     NoSuchStep {
         step: u32,
         steps: u32,

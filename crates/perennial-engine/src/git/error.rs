@@ -38,6 +38,13 @@ pub enum GitError {
     AnotherRepository(PathBuf),
     #[error("{} is not empty", .0.display())]
     NotEmpty(PathBuf),
+    /// Files are to be written elsewhere, and this is within the work tree or a repository.
+    #[error("{} is in the work tree or in a repository of git", .0.display())]
+    NotElsewhere(PathBuf),
+    #[error("{} is not a directory", .0.display())]
+    NotADirectory(PathBuf),
+    #[error("{} is gone", .0.display())]
+    Gone(PathBuf),
     /// The caller said that it takes too long.
     #[error("it was not finished in time")]
     Interrupted,

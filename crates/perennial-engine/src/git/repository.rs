@@ -61,7 +61,10 @@ pub struct Head {
 
 /// The work tree that a directory is in.
 pub fn find(directory: &Path) -> Result<Repository, GitError> {
-    let directory = std::fs::canonicalize(directory).at(directory)?;
+    let directory = std::fs::canonicalize(directory).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => GitError::Gone(directory.to_owned()),
+        _ => GitError::Io { path: directory.to_owned(), source: error },
+    })?;
     for above in directory.ancestors() {
         if std::fs::symlink_metadata(above.join(".git")).is_ok() {
             return open(above);

@@ -27,7 +27,7 @@ fn without_the_repository_what_was_copied_is_restored_and_the_rest_is_listed() {
     assert_eq!(files[&b"dir/new.txt"[..]], b"untracked\n");
     assert_eq!(files.len(), 3);
     let to = f.beside("elsewhere");
-    let restored = restore_to(&to, &contents).unwrap();
+    let restored = restore_to(&to, &f.work, &contents).unwrap();
     assert_eq!((restored.written, restored.missing), (3, contents.missing()));
     assert_eq!(std::fs::read(to.join("b.txt")).unwrap(), b"staged\n");
 }

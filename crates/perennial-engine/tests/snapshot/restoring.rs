@@ -1,9 +1,9 @@
 //! Restores: what stays, what is refused, and repositories within repositories.
 
-use perennial_engine::git::GitError;
 use perennial_engine::git::snapshot::{
     ChangeKind, PatchLimits, WithIndex, compare, patch, restore, restore_to,
 };
+use perennial_engine::git::{GitError, repository};
 
 use crate::fixture::{Fixture, assert_same, stored};
 
@@ -153,10 +153,29 @@ fn another_directory_gets_all_files_and_must_be_empty() {
     f.mode("b.txt", 0o600);
     let taken = f.take();
     let to = f.beside("elsewhere");
-    restore_to(&to, &f.contents(&taken)).unwrap();
+    restore_to(&to, &f.work, &f.contents(&taken)).unwrap();
     let other = Fixture { work: to.clone(), dir: tempfile::tempdir().unwrap() };
     assert_same("elsewhere", &f.files(), &other.files());
-    assert!(matches!(restore_to(&to, &f.contents(&taken)), Err(GitError::NotEmpty(_))));
+    assert!(matches!(restore_to(&to, &f.work, &f.contents(&taken)), Err(GitError::NotEmpty(_))));
+}
+
+#[test]
+fn another_directory_is_outside_of_the_work_tree_and_of_repositories() {
+    let f = Fixture::new();
+    let taken = f.take();
+    let before = f.files();
+    std::os::unix::fs::symlink(&f.work, f.beside("link")).unwrap();
+    let refused = |to: &std::path::Path| restore_to(to, &f.work, &f.contents(&taken)).unwrap_err();
+    for to in [f.path("sub/then"), f.path(".git/then"), f.beside("link/then"), f.beside("x/.git/y")]
+    {
+        assert!(matches!(refused(&to), GitError::NotElsewhere(_)), "{}", to.display());
+    }
+    for to in [f.path("a.txt"), f.path("a.txt/then")] {
+        assert!(matches!(refused(&to), GitError::NotADirectory(_)), "{}", to.display());
+    }
+    assert_same("nothing is written", &before, &f.files());
+    std::fs::remove_dir_all(&f.work).unwrap();
+    assert!(matches!(repository::find(&f.work), Err(GitError::Gone(_))));
 }
 
 #[test]

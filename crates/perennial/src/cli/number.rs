@@ -6,7 +6,7 @@ pub fn within<const LEAST: u64, const MOST: u64>(text: &str) -> Result<u64, Stri
     number.ok_or_else(|| format!("give a whole number from {LEAST} to {MOST}"))
 }
 
-/// The number of a checkpoint or a snapshot, as clap reads it.
+/// The number of a checkpoint, a snapshot or a session, as clap reads it.
 pub fn counted(text: &str) -> Result<u32, &'static str> {
     text.parse().map_err(|_| "give a number such as 3")
 }

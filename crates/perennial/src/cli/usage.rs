@@ -280,8 +280,8 @@ mod tests {
             (nested.title.as_str(), nested.detail.as_str()),
             ("no such verb: board pots", "did you mean post?")
         );
-        let state = problem(&["ls", "--state", "Workng"]);
-        assert_eq!(state.detail, "did you mean working?");
+        let roster = problem(&["ls", "--roster", "Livin"]);
+        assert_eq!(roster.detail, "did you mean living?");
         let missing = problem(&["--json"]);
         assert_eq!(missing.title, "a verb is missing");
     }

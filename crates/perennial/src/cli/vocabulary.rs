@@ -1,5 +1,9 @@
 //! `--vocabulary`: whose words a verb reads and prints. Any verb that prints agents, roles or states can take it.
 
+use std::ffi::OsStr;
+
+use clap::builder::{NonEmptyStringValueParser, PossibleValue, TypedValueParser};
+use clap::{Arg, Command};
 use perennial_core::state::State;
 use perennial_core::vocabulary::Vocabulary;
 
@@ -29,6 +33,14 @@ impl Words {
         }
     }
 
+    /// An agent, or a role in the vocabulary's word: the way back.
+    pub fn queue(&self, whose: &str) -> String {
+        match self.vocabulary() {
+            Some(vocabulary) => vocabulary.mailbox(whose),
+            None => whose.to_owned(),
+        }
+    }
+
     /// Our word for a role.
     pub fn our_role(&self, role: String) -> String {
         match self.vocabulary() {
@@ -38,8 +50,30 @@ impl Words {
     }
 }
 
-/// Every word for a state: ours, and those of the vocabularies. Which of them counts is the daemon's to say.
-pub fn state_words() -> Vec<&'static str> {
+/// Any word for a state: which of them count, with or without a vocabulary, is the daemon's to say. A shell completes
+/// ours, and those of the vocabularies.
+#[derive(Debug, Clone)]
+pub struct StateWord;
+
+impl TypedValueParser for StateWord {
+    type Value = String;
+
+    fn parse_ref(
+        &self,
+        command: &Command,
+        option: Option<&Arg>,
+        value: &OsStr,
+    ) -> Result<String, clap::Error> {
+        NonEmptyStringValueParser::new().parse_ref(command, option, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(state_words().into_iter().map(PossibleValue::new)))
+    }
+}
+
+/// Every word for a state: ours, and those of the vocabularies.
+fn state_words() -> Vec<&'static str> {
     let mut words: Vec<&'static str> = State::ALL.map(State::word).to_vec();
     for word in Vocabulary::ALL.into_iter().flat_map(Vocabulary::state_words) {
         if !words.contains(&word) {

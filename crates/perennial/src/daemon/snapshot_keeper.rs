@@ -331,14 +331,18 @@ impl SnapshotKeeper {
         .await
     }
 
-    /// Writes a snapshot's files to another directory.
+    /// Writes the files of a snapshot of `work_tree` to another directory.
     pub async fn restore_to(
         &self,
         stored: Stored,
+        work_tree: PathBuf,
         directory: PathBuf,
     ) -> Result<Result<Restored, GitError>, Closing> {
         let whose = stored.store.clone();
-        self.run(whose, move |keeper| restore_to(&directory, &keeper.open(&stored)?)).await
+        let run = move |keeper: &SnapshotKeeper| {
+            restore_to(&directory, &work_tree, &keeper.open(&stored)?)
+        };
+        self.run(whose, run).await
     }
 }
 

@@ -559,4 +559,8 @@ fn what_has_no_session_or_is_a_bare_command_is_refused() {
     let long = "x".repeat(2001);
     let told = sealed.refused(2, &["handoff", "bare", "-m", &long]);
     assert!(told.detail.contains("2000 bytes"), "{told:?}");
+    for empty in [["handoff", "bare", "-s", ""], ["handoff", "bare", "-m", " "]] {
+        let told = sealed.refused(2, &empty);
+        assert!(told.title.ends_with("empty"), "{told:?}");
+    }
 }

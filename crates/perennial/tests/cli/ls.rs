@@ -57,6 +57,10 @@ fn who_needs_you_comes_first_and_filters_filter() {
     for args in [["--roster", "underworld"], ["--state", "bored"]] {
         assert_eq!(sealed.run(["ls"].iter().chain(&args)).code, 2);
     }
+    let meant = sealed.refused(2, &["ls", "--state", "Workng"]);
+    assert_eq!(meant.detail, "did you mean working?");
+    let of_seed = sealed.refused(2, &["ls", "--state", "alive"]);
+    assert!(of_seed.next.starts_with("add `--vocabulary "), "{of_seed:?}");
     let table = sealed.ok(["ls"]);
     let places: Vec<_> =
         ["needy", "Ann", "zoe", "asleep"].iter().map(|name| table.find(name)).collect();

@@ -42,6 +42,9 @@ fn at_the_limit_spawn_and_wake_wait_in_line_and_say_so() {
     assert!(sealed.ok(["ls"]).contains("waits in line, place 2 of 2"));
     let why = sealed.ok(["why", "cid"]);
     assert!(why.contains("when a session has ended"), "{why}");
+    assert!(!why.contains("perennial logs"), "{why}");
+    // No limit of time holds for who waits.
+    assert_eq!(sealed.show("cid").until, None);
     let problem = sealed.refused(3, &["wake", "cid"]);
     assert!(problem.title.contains("waits in line"), "{problem:?}");
     // Killed and started again, the daemon has the same line.

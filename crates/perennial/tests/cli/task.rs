@@ -239,7 +239,9 @@ fn who_may_do_what_with_a_task() {
     for words in ["step", "done", "drop", "reopen", "take"] {
         let refused = as_agent(&sealed, "ada", &format!("task {words} {}", own.id));
         assert!(refused.contains("code 3"), "{words}: {refused}");
+        assert!(words == "take" || refused.contains("; bob has it"), "{words}: {refused}");
     }
+    assert!(sealed.ok(["task", "show", &own.id]).contains("tokens counted when its agent leaves"));
     let refused = as_agent(&sealed, "bob", "task add x --to ada");
     assert!(refused.contains("code 3"), "{refused}");
     // A trusted role needs nobody's word, and only the operator's file says so.
@@ -257,7 +259,8 @@ fn who_may_do_what_with_a_task() {
     works(&sealed, "bob", &format!("task block {} --on outside -m 'a key'", of_role.id));
     assert_eq!(ls(&sealed, &["--state", "blocked"]), ["of keepers"]);
     // A person takes none, and names what there is.
-    sealed.refused(3, &["task", "take", &of_role.id]);
+    let refused = sealed.refused(3, &["task", "take", &of_role.id]);
+    assert!(refused.next.contains("perennial task assign"), "{refused:?}");
     assert_eq!(sealed.refused(4, &["task", "show", "tsk_x"]).kind, "no-such-task");
     sealed.refused(2, &["task", "add", "  "]);
     sealed.refused(2, &["task", "add", "x", "--scope", "../y"]);
@@ -416,7 +419,7 @@ fn who_verifies_is_told_that_the_check_did_not_pass() {
     let running = add(&sealed, "slow", &["--to", "bob", "--check-command", "sleep 1000000"]).id;
     works(&sealed, "bob", &format!("task done {running}"));
     let said = sealed.ok(["task", "verify", &running]);
-    assert!(said.contains("note: its check has not ended once: accepted without it\n"), "{said}");
+    assert!(said.contains("note: its check has not run: accepted without it\n"), "{said}");
     let never = add(&sealed, "never", &["--to", "bob", "--check-command", "true"]).id;
     let said = sealed.ok(["task", "verify", &never]);
     assert!(said.contains("accepted without it"), "{said}");
@@ -524,6 +527,12 @@ fn a_list_is_imported_as_a_whole_or_not_at_all() {
     assert!(problem.title.contains("invalid title of 'xxx"), "{problem:?}");
     assert!(problem.detail.contains("nothing was added"), "{problem:?}");
     assert!(ls(&sealed, &["--all"]).is_empty());
+    // In an agent's list nothing counts as verified.
+    worker(&sealed, "ada", &[]);
+    std::fs::write(sealed.dir.join("TODO"), "- [x] over\n- without a box\n").expect("written");
+    let refused = as_agent(&sealed, "ada", "task import TODO");
+    assert!(refused.contains("has checked items"), "{refused}");
+    assert!(refused.contains("code 3") && !refused.contains("without a box"), "{refused}");
     // However deep the parts are, all of them come out again.
     let deep: String = (0..40)
         .map(|at| format!("{}- [ ] level {at} <!-- tsk_{at} -->\n", "  ".repeat(at)))

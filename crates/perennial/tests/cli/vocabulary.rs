@@ -1,6 +1,7 @@
 //! `--vocabulary`: agents in the words of each seed, printed and read.
 
 use perennial_api::role::Role;
+use perennial_api::task::Task;
 use perennial_core::state::State;
 use perennial_core::vocabulary::Vocabulary;
 use serde_json::{Map, Value, json};
@@ -78,6 +79,7 @@ fn each_vocabulary_prints_and_reads_its_own_words() {
     // A word of one vocabulary is none of another, nor of ours.
     for (words, says) in [
         (&["--state", "live", "--vocabulary", "tavern"][..], "Tavern has no state 'live'"),
+        (&["--state", "live"], "no state 'live'"),
         (&["--state", "alive"], "no state 'alive'"),
         (&["--state", "frozen", "--vocabulary", "s3"], "S3 has no state 'frozen'"),
     ] {
@@ -119,6 +121,10 @@ fn gas_towns_roles_are_read_and_printed() {
         "1000000",
     ]);
     assert_eq!(sealed.show("toast").role.as_deref(), Some("worker"));
+    let task: Vec<Task> = sealed.json(&["task", "add", "x"]);
+    let words = ["task", "assign", &task[0].id, "role:polecat", "--vocabulary", "gastown"];
+    let said = sealed.ok(words);
+    assert!(said.contains("(role:polecat)"), "{said}");
     // The seed's table of roles.
     let roles: Vec<Role> = sealed.json(&["role", "ls", "--vocabulary", "gastown"]);
     for role in ["polecat", "crew", "deacon", "witness", "refinery", "mayor"] {

@@ -19,6 +19,7 @@ mod borrowing;
 mod contents;
 mod diff;
 mod drop;
+mod elsewhere;
 mod line_diff;
 mod listing;
 mod modes;

@@ -19,6 +19,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use super::contents::{Contents, StoredFile, permissions};
+use super::elsewhere;
 use super::obstacles;
 use super::path_text::{escape, unescape};
 use super::restore_index::IndexLock;
@@ -289,8 +290,13 @@ impl<'a> Doing<'a> {
     }
 }
 
-/// Writes the files of a snapshot into a directory that is empty or does not exist.
-pub fn restore_to(directory: &Path, target: &Contents) -> Result<Restored, GitError> {
+/// Writes the files of a snapshot of `work_tree` into a directory elsewhere that is empty or does not exist.
+pub fn restore_to(
+    directory: &Path,
+    work_tree: &Path,
+    target: &Contents,
+) -> Result<Restored, GitError> {
+    elsewhere::check(directory, work_tree)?;
     std::fs::create_dir_all(directory).at(directory)?;
     if std::fs::read_dir(directory).at(directory)?.next().is_some() {
         return Err(GitError::NotEmpty(directory.to_owned()));

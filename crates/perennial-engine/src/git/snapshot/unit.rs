@@ -170,7 +170,10 @@ impl Taking<'_> {
             GitError::Damaged { path, .. } | GitError::Io { path, .. } => {
                 !path.starts_with(self.store.path())
             }
-            GitError::NotARepository(_) | GitError::Unsupported(_) | GitError::Missing(_) => true,
+            GitError::NotARepository(_)
+            | GitError::Gone(_)
+            | GitError::Unsupported(_)
+            | GitError::Missing(_) => true,
             GitError::TooManyFiles(_)
             | GitError::TooManyPatterns(_)
             | GitError::TooManyBytes(_)
@@ -179,6 +182,8 @@ impl Taking<'_> {
             | GitError::Replaced(_)
             | GitError::AnotherRepository(_)
             | GitError::NotEmpty(_)
+            | GitError::NotElsewhere(_)
+            | GitError::NotADirectory(_)
             | GitError::Interrupted
             | GitError::NoIndex(_) => false,
         }

@@ -1,5 +1,6 @@
 //! `checkpoint`: records where an agent's work stands.
 
+use perennial_api::agent::Agent;
 use perennial_api::checkpoint::{CheckpointCard, Decision, TakeCheckpoint};
 use perennial_api::{ExitCode, client};
 
@@ -55,10 +56,8 @@ pub struct Args {
 }
 
 pub fn run(args: Args, context: &Context) -> VerbResult {
-    let target = match args.target {
-        Some(target) => target,
-        None => own_session::agent()?,
-    };
+    let is_own = args.target.is_none();
+    let target = args.target.map_or_else(own_session::agent, Ok)?;
     let some = |list: Vec<String>| (!list.is_empty()).then_some(list);
     let decisions = some(args.decisions);
     let body = TakeCheckpoint {
@@ -82,8 +81,16 @@ pub fn run(args: Args, context: &Context) -> VerbResult {
         })?;
         return Ok(ExitCode::Done);
     }
+    let target = if is_own && !context.json { own_name(target, context) } else { target };
     context.show(&answer, |card: &CheckpointCard| checkpoint::taken(card, &target))?;
     Ok(ExitCode::Done)
+}
+
+/// The name of the agent whose session this is, which is shorter than its id.
+fn own_name(id: String, context: &Context) -> String {
+    let answer = context.client.get(&client::path(&["agents", &id], &[]));
+    let agent = answer.ok().and_then(|answer| answer.read::<Agent>().ok());
+    agent.map_or(id, |agent| agent.name)
 }
 
 /// `WHAT: WHY`, at the first colon that is followed by a space.

@@ -14,6 +14,8 @@ use crate::cli::{problems, text_source};
 
 /// Have a matter looked at: it is raised one step higher while nobody has seen it
 #[derive(Debug, clap::Args)]
+#[command(override_usage = "perennial escalate [OPTIONS]
+           --to <TARGET> --subject <SUBJECT>")]
 #[command(after_help = "\
 Examples: perennial escalate --to parent -s 'new API' -m 'v2 has no list call'
           perennial escalate --to role:architect -s 'two designs' --file NOTES

@@ -5,6 +5,7 @@ use perennial_api::{ExitCode, client, request};
 
 use crate::cli::context::Context;
 use crate::cli::failure::{Failure, VerbResult};
+use crate::cli::number::counted;
 use crate::cli::render::roster::outcome;
 use crate::cli::render::time::LocalTime;
 use crate::cli::{own_session, problems};
@@ -41,7 +42,7 @@ pub struct Args {
     #[arg(long, conflicts_with = "deadline")]
     finish: bool,
     /// The session to end; that of another one is left alone
-    #[arg(long, value_name = "N", requires = "finish")]
+    #[arg(long, value_name = "N", requires = "finish", value_parser = counted)]
     session: Option<u32>,
 }
 

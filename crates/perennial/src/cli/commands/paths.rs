@@ -64,7 +64,7 @@ pub fn paths(context: &Context) -> Vec<(&'static str, PathBuf, &'static str)> {
         ("holders", home.holders(), "sessions and their recordings"),
         ("jobs", home.jobs(), "commands that Perennial runs"),
         ("snapshots", home.snapshots(), "snapshots of work trees, as git repositories"),
-        ("mirror", home.mirror(), "every agent as a JSON file"),
+        ("mirror", home.mirror(), "what the daemon knows, as JSON files, for other programs"),
         ("graph", home.graph(), "the entity graph, made from the journal"),
     ];
     if let Some(root) = &home.root {

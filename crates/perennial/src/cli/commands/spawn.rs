@@ -11,7 +11,8 @@ use crate::cli::render::time::LocalTime;
 /// Start a new agent
 #[derive(Debug, clap::Args)]
 #[command(override_usage = "perennial spawn [OPTIONS] <NAME> [-- <COMMAND>...]
-       perennial spawn --harness <HARNESS> [OPTIONS] <NAME> [-- <ARGUMENTS>...]")]
+       perennial spawn [OPTIONS] --harness <HARNESS>
+           <NAME> [-- <ARGUMENTS>...]")]
 #[command(after_help = "\
 Examples: perennial spawn bob
           perennial spawn bob --harness claude --prompt 'fix the failing test'

@@ -285,6 +285,23 @@ pub struct SplitArgs {
 }
 
 pub fn run(args: Args, context: &Context) -> VerbResult {
+    let words = match &args.verb {
+        Verb::Add(args) => args.words.clone(),
+        Verb::Assign(args) => args.words.clone(),
+        Verb::Ls(_)
+        | Verb::Show(_)
+        | Verb::Import(_)
+        | Verb::Export(_)
+        | Verb::Take(_)
+        | Verb::Note(_)
+        | Verb::Step(_)
+        | Verb::Block(_)
+        | Verb::Done(_)
+        | Verb::Verify(_)
+        | Verb::Split(_)
+        | Verb::Reopen(_)
+        | Verb::Drop(_) => Words::default(),
+    };
     let request = match args.verb {
         Verb::Add(args) => added(*args)?,
         Verb::Ls(args) => return ls(&args, context),
@@ -326,7 +343,7 @@ pub fn run(args: Args, context: &Context) -> VerbResult {
     let claims = matches!(request.action, TaskAction::Done | TaskAction::Verify);
     let gives = matches!(request.action, TaskAction::Assign | TaskAction::Add);
     context.show(&answer, |tasks: &Vec<Task>| {
-        let told = tasks.iter().map(task::changed);
+        let told = tasks.iter().map(|one| task::changed(one, &words));
         let claimed = || tasks.iter().filter(|_| claims);
         let open = claimed().filter_map(task::open_steps);
         let unchecked = claimed().filter_map(task::check_not_passed);

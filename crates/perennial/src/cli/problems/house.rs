@@ -52,7 +52,7 @@ pub fn trust_needs_a_terminal() -> Problem {
 pub fn clean_needs_a_terminal() -> Problem {
     usage("no-terminal", "clean asks on a terminal")
         .because("stdin and stderr must both be terminals, and --json left out")
-        .next("run it on a terminal; with --dry-run it lists what it would remove")
+        .next("run it on a terminal; with --dry-run it lists what it would remove; `perennial clean --help` says what else there is")
 }
 
 pub fn not_trusted(file: &Path, error: &io::Error) -> Problem {

@@ -23,7 +23,9 @@ pub fn advice(why: &Why, target: &str) -> Vec<(String, &'static str)> {
     let has_process = agent.session.as_ref().is_some_and(|session| session.pid.is_some());
     let mut commands = match (agent.state.as_str(), agent.reason.as_str()) {
         (state::HATCHING | state::WAKING, _) if has_process => vec![attach, logs],
-        (state::HATCHING | state::WAKING, _) => vec![logs],
+        // It has had no session that did anything.
+        (state::HATCHING, _) => vec![],
+        (state::WAKING, _) => vec![logs],
         (state::WAITING, "idle" | "stopped-in-turn" | "limit-reached" | "service-failed") => {
             vec![send, attach, logs]
         }

@@ -7,8 +7,8 @@ use super::roster::Canvas;
 use super::table::{Cell, Clip, Column, table};
 use super::text::{counted, plain};
 
-const NONE: &str = "nothing counted yet: figures begin with the first step, in its conversation, of a session that \
-                    followed another; bare commands have no conversation\n";
+const NONE: &str = "nothing counted yet: an agent's sessions are counted from its second one on; those of bare commands \
+                    are not, because they have no conversation\n";
 
 /// A row for each role, each figure as an average of its sessions.
 pub fn roles(told: &Handoffs, canvas: &Canvas<'_>) -> String {
@@ -24,7 +24,10 @@ pub fn roles(told: &Handoffs, canvas: &Canvas<'_>) -> String {
     };
     let mean = |sum: u64, count: u64| {
         let tenths = (sum * 10 + count / 2).checked_div(count).unwrap_or(0);
-        Cell::new(format!("{}.{}", tenths / 10, tenths % 10))
+        Cell::new(match tenths % 10 {
+            0 => (tenths / 10).to_string(),
+            tenth => format!("{}.{tenth}", tenths / 10),
+        })
     };
     let columns = vec![
         column("ROLE", 9, &|one| match &one.role {
@@ -32,11 +35,11 @@ pub fn roles(told: &Handoffs, canvas: &Canvas<'_>) -> String {
             None => Cell::ink("(none)", Ink::Faint),
         }),
         column("SESSIONS", 8, &|one| Cell::new(one.sessions.to_string())),
-        column("CHANGED", 3, &|one| Cell::new(one.changed.to_string())),
-        column("FILES AGAIN", 7, &|one| mean(one.files_read_again, one.sessions)),
-        column("COMMANDS AGAIN", 6, &|one| mean(one.commands_run_again, one.sessions)),
-        column("STEPS", 5, &|one| mean(one.steps, one.sessions)),
-        column("TOKENS", 4, &|one| mean(one.tokens, one.sessions)),
+        column("CHANGED", 7, &|one| Cell::new(one.changed.to_string())),
+        column("FILES AGAIN", 6, &|one| mean(one.files_read_again, one.sessions)),
+        column("COMMANDS AGAIN", 5, &|one| mean(one.commands_run_again, one.sessions)),
+        column("STEPS", 4, &|one| mean(one.steps, one.sessions)),
+        column("TOKENS", 3, &|one| mean(one.tokens, one.sessions)),
     ];
     unread(told, table(columns, canvas.width, canvas.paint))
 }
@@ -56,12 +59,12 @@ pub fn sessions(told: &Handoffs, canvas: &Canvas<'_>) -> String {
     let columns = vec![
         column("SESSION", 9, &|one| Cell::ink(one.session.to_string(), Ink::Strong)),
         column("AFTER", 8, &|one| Cell::new(plain(&one.after))),
-        column("CONVERSATION", 3, &|one| Cell::new(if one.is_fresh { "new" } else { "resumed" })),
-        column("FILES AGAIN", 7, &|one| Cell::new(one.files_read_again.to_string())),
-        column("COMMANDS AGAIN", 6, &|one| Cell::new(one.commands_run_again.to_string())),
-        column("STEPS", 5, &|one| Cell::new(one.steps.to_string())),
-        column("TOKENS", 4, &|one| Cell::new(one.tokens.to_string())),
-        column("CHANGED", 2, &|one| Cell::new(if one.has_changed { "yes" } else { "not yet" })),
+        column("CONVERSATION", 2, &|one| Cell::new(if one.is_fresh { "new" } else { "resumed" })),
+        column("FILES AGAIN", 6, &|one| Cell::new(one.files_read_again.to_string())),
+        column("COMMANDS AGAIN", 5, &|one| Cell::new(one.commands_run_again.to_string())),
+        column("STEPS", 4, &|one| Cell::new(one.steps.to_string())),
+        column("TOKENS", 3, &|one| Cell::new(one.tokens.to_string())),
+        column("CHANGED", 7, &|one| Cell::new(if one.has_changed { "yes" } else { "not yet" })),
     ];
     unread(told, table(columns, canvas.width, canvas.paint))
 }
@@ -89,4 +92,29 @@ pub fn in_short(one: &Handoff) -> String {
         counted(one.steps, "step"),
         counted(one.tokens, "token"),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::render::paint::Paint;
+    use crate::cli::render::time::fixed;
+
+    /// Without `CHANGED`, steps and tokens may be those so far, or those until the first change.
+    #[test]
+    fn a_narrow_table_says_whether_anything_has_changed() {
+        let clock = fixed();
+        let canvas = Canvas { clock: &clock, paint: Paint::OFF, width: Some(80), user: None };
+        let after = "planned-end".to_owned();
+        let session = Handoff { session: 2, after, tokens: 1600, ..Handoff::default() };
+        let role = Some("worker".to_owned());
+        let role =
+            RoleHandoffs { role, sessions: 2, steps: 3, tokens: 440, ..RoleHandoffs::default() };
+        let told = Handoffs { roles: vec![role], sessions: vec![session], ..Handoffs::default() };
+        let (roles, sessions) = (roles(&told, &canvas), sessions(&told, &canvas));
+        for shown in [&roles, &sessions] {
+            assert!(shown.lines().next().is_some_and(|line| line.contains("CHANGED")), "{shown}");
+        }
+        assert!(roles.contains("1.5") && roles.contains("220") && !roles.contains(".0"), "{roles}");
+    }
 }

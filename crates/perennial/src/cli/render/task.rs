@@ -7,6 +7,7 @@ use super::paint::Ink;
 use super::roster::Canvas;
 use super::table::{Cell, Clip, Column, ids, table_with_notes};
 use super::text::{self, counted, plain, quotation, quoted_lines};
+use crate::cli::vocabulary::Words;
 
 /// The table of `task ls`. `options` ask for the next page.
 pub fn table(list: &TaskList, options: &str, canvas: &Canvas<'_>) -> String {
@@ -128,8 +129,8 @@ fn older(list: &TaskList, options: &str, canvas: &Canvas<'_>) -> String {
     }
 }
 
-/// What became of a task: where it stands, and what there is of steps and notes.
-pub fn changed(task: &Task) -> String {
+/// What became of a task: where it stands, and what there is of steps and notes. `words` name a role whose task it is.
+pub fn changed(task: &Task, words: &Words) -> String {
     let steps = match task.steps.len() {
         0 => String::new(),
         all => format!(", {} of {all} steps done", task.steps_done),
@@ -139,7 +140,8 @@ pub fn changed(task: &Task) -> String {
         1 => ", 1 note".to_owned(),
         notes => format!(", {notes} notes"),
     };
-    let whose = task.assignee.as_deref().map(|it| format!(" ({})", plain(it))).unwrap_or_default();
+    let whose = task.assignee.as_deref().map(|it| words.queue(it));
+    let whose = whose.map(|it| format!(" ({})", plain(&it))).unwrap_or_default();
     let (id, state) = (plain(&task.id), plain(&task.state));
     let (title, reason) = (plain(&task.title), plain(&task.reason));
     format!("{id} {state}{whose}: {title}\n  {reason}{steps}{notes}\n{}", next_step(task))
@@ -195,7 +197,7 @@ pub fn check_not_passed(task: &Task) -> Option<String> {
     let named =
         if check == "command" { "its check".to_owned() } else { format!("its check {check}") };
     match &task.last_check {
-        None => Some(format!("note: {named} has not ended once: accepted without it\n")),
+        None => Some(format!("note: {named} has not run: accepted without it\n")),
         Some(last) if !last.passed => {
             Some(format!("note: {named} did not pass when it ran last: {}\n", plain(&last.end)))
         }
@@ -329,7 +331,11 @@ fn estimate(task: &Task) -> Option<String> {
 }
 
 fn actual(task: &Task) -> String {
-    let tokens = task.tokens.map_or("tokens not known".to_owned(), |it| format!("{it} tokens"));
+    let tokens = match (task.tokens, task.state.as_str()) {
+        (Some(tokens), _) => counted(tokens, "token"),
+        (None, "taken") => "tokens counted when its agent leaves the task".to_owned(),
+        (None, _) => "tokens not known".to_owned(),
+    };
     let more = if task.exceeds_estimate { "; more than twice the estimate" } else { "" };
     format!("{} of {} steps, {tokens}{more}", task.steps_done, task.steps.len())
 }

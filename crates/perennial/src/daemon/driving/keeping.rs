@@ -165,6 +165,9 @@ fn missed(error: &GitError) -> KeepOutcome {
         | GitError::Locked(_)
         | GitError::InTheWay(_)
         | GitError::NotEmpty(_)
+        | GitError::NotElsewhere(_)
+        | GitError::NotADirectory(_)
+        | GitError::Gone(_)
         | GitError::Replaced(_)
         | GitError::AnotherRepository(_)
         | GitError::NoIndex(_) => MissCause::Failed,

@@ -221,6 +221,11 @@ fn wrong_state(record: &str, name: &str, verb: Verb, state: State) -> Problem {
             )
         }
         State::Dead | State::Expired => format!("`perennial show {record}` shows its record"),
+        State::HandingOff if verb == Verb::Handoff => {
+            format!(
+                "wait for its next session, or end the wait: `perennial handoff {name} --finish`"
+            )
+        }
         State::Hatching
         | State::Waking
         | State::Working
@@ -233,7 +238,7 @@ fn wrong_state(record: &str, name: &str, verb: Verb, state: State) -> Problem {
         | State::Frozen => format!("`perennial why {name}` shows how it got there"),
     };
     let why = match verb == Verb::Clean {
-        true => format!("it is {}, and only dead agents are cleaned", state.word()),
+        true => format!("it is {}, and an agent is cleaned once it is buried", state.word()),
         false => format!("it is {}", state.word()),
     };
     Problem::new(409, "wrong-state", title).because(why).next(next)

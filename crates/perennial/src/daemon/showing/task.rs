@@ -260,7 +260,10 @@ fn open(task: &Task) -> String {
     let was_taken = task.worker.is_some() || task.sessions.count > 0;
     match (task.rounds, was_taken, task.reason.trim()) {
         (1.., ..) => given_back(task),
-        (0, true, "") => "back on its queue".to_owned(),
+        (0, true, "") => match task.queue {
+            Queue::Nobody => "given back, on no queue".to_owned(),
+            Queue::Agent(_) | Queue::Role(_) => "back on its queue".to_owned(),
+        },
         (0, _, "") => "not started".to_owned(),
         (0, ..) => "reopened".to_owned(),
     }
@@ -272,6 +275,9 @@ pub fn said(event: &TaskEvent) -> Option<(Sender, &'static str, &str)> {
         TaskEvent::Blocked { by, reason, .. } => Some((*by, "blocked", reason)),
         TaskEvent::Claimed { by, reason, .. } => Some((*by, "claimed", reason)),
         TaskEvent::Returned { by, reason, .. } => Some((*by, "given back", reason)),
+        TaskEvent::Reopened { by: Sender::Perennial, reason, .. } => {
+            Some((Sender::Perennial, "given back", reason))
+        }
         TaskEvent::Reopened { by, reason, .. } => Some((*by, "reopened", reason)),
         TaskEvent::Dropped { by, reason } => Some((*by, "dropped", reason)),
         TaskEvent::Added { .. }
@@ -335,6 +341,7 @@ pub fn sentence(id: TaskId, event: &TaskEvent) -> String {
         TaskEvent::CheckEnded { end, .. } => format!("check of task {id} ended: {}", end.words()),
         TaskEvent::Verified { by, .. } => format!("task {id} verified ({})", by.word()),
         TaskEvent::Returned { agent, .. } => format!("task {id} returned to {agent}: not done"),
+        TaskEvent::Reopened { by: Sender::Perennial, .. } => format!("task {id} given back"),
         TaskEvent::Reopened { by: who, .. } => format!("task {id} reopened by {}", by(who)),
         TaskEvent::Split { into, .. } => format!("task {id} split into {} parts", into.len()),
         TaskEvent::PartAdded { part } => format!("task {part} added as a part of task {id}"),

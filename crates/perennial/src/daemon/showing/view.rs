@@ -79,7 +79,7 @@ fn in_line(fleet: &Fleet, agent: &Agent, shown: wire::Agent) -> wire::Agent {
         Some(_) => sentences::held_back(),
         None => sentences::in_line((place, of), running, most),
     };
-    wire::Agent { in_line: Some(line), reason_text, next, ..shown }
+    wire::Agent { in_line: Some(line), reason_text, next, until: None, ..shown }
 }
 
 /// One that has left memory, as it ended; `kept` is the latest that was measured of it.

@@ -73,6 +73,9 @@ pub fn summary(text: &str) -> Result<String, Problem> {
 
 /// The subject of a handoff.
 pub fn handoff_subject(text: &str) -> Result<String, Problem> {
+    if text.trim().is_empty() {
+        return Err(problems::handoff::empty("subject"));
+    }
     match text.len() <= handoff::SUBJECT_BYTES_MAX && !text.contains(char::is_control) {
         true => Ok(text.trim().to_owned()),
         false => Err(problems::handoff::long_subject(text.len())),
@@ -80,6 +83,9 @@ pub fn handoff_subject(text: &str) -> Result<String, Problem> {
 }
 
 pub fn handoff_notes(text: &str) -> Result<String, Problem> {
+    if text.trim().is_empty() {
+        return Err(problems::handoff::empty("notes"));
+    }
     match text.len() <= handoff::NOTES_BYTES_MAX {
         true => Ok(text.to_owned()),
         false => Err(problems::handoff::long_notes(text.len())),

@@ -48,6 +48,7 @@ mod signals;
 mod snapshots;
 mod steps;
 mod task_draft;
+mod task_holder;
 mod task_list;
 mod tasks;
 mod terminal;

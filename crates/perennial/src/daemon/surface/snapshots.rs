@@ -162,7 +162,8 @@ impl Surface {
         if !directory.is_absolute() {
             return Err(ProblemResponse(problem::relative_directory(&to)));
         }
-        let done = self.snapshots.restore_to(stored(chosen), directory).await?;
+        let tree = PathBuf::from(&chosen.files.work_tree);
+        let done = self.snapshots.restore_to(stored(chosen), tree, directory).await?;
         let done = done.map_err(|error| failed("nothing was restored", &error))?;
         Ok(wire::SnapshotRestored {
             number: chosen.number,

@@ -163,8 +163,9 @@ impl Surface {
         request: TaskRequest,
     ) -> Result<Vec<Wire>, ProblemResponse> {
         self.authorise(caller, Verb::Task, None).await?;
-        let is_claim = matches!(request.action, TaskAction::Done | TaskAction::Verify);
-        let command = match request.action {
+        let action = request.action;
+        let is_claim = matches!(action, TaskAction::Done | TaskAction::Verify);
+        let command = match action {
             TaskAction::Add => self.draft(caller, request).await?,
             TaskAction::Import => self.import(caller, request).await?,
             TaskAction::Take
@@ -193,7 +194,11 @@ impl Surface {
             | TaskCommand::Reopen { .. }
             | TaskCommand::Drop { .. } => Vec::new(),
         };
-        let about = self.command(caller, Command::Task(Box::new(command))).await?;
+        let id = command.task();
+        let about = match self.command(caller, Command::Task(Box::new(command))).await {
+            Ok(about) => about,
+            Err(problem) => return Err(self.with_holder((caller, action, id), problem).await),
+        };
         let first = about.iter().find_map(|entity| match entity {
             Entity::Task(id) => Some(*id),
             Entity::Node(_)

@@ -41,6 +41,8 @@ pub fn of_handoff(own: AgentId, asked: tool::Handoff) -> (Order, &'static str) {
         (Some(_), true) => "its session ends now; its next one follows",
     };
     let target = target.unwrap_or_else(|| own.to_string());
+    // Models fill in what they leave out with nothing.
+    let [subject, notes] = [subject, notes].map(|it| it.filter(|text| !text.trim().is_empty()));
     let asked = request::Handoff { subject, notes, deadline_s: None, finish, session };
     (Order::Handoff(target, asked), told)
 }

@@ -4,7 +4,6 @@ mod watch;
 
 use std::path::Path;
 
-use clap::builder::PossibleValuesParser;
 use perennial_api::{Agent, ExitCode, Response, client};
 use serde_json::json;
 
@@ -14,7 +13,7 @@ use crate::cli::failure::{Failure, VerbResult};
 use crate::cli::number::within;
 use crate::cli::render::document::{Document, documents, of_agents};
 use crate::cli::render::roster::{in_cemetery, roster};
-use crate::cli::vocabulary::{Words, state_words};
+use crate::cli::vocabulary::{StateWord, Words};
 
 /// List agents, those that need you first
 #[derive(Debug, clap::Args)]
@@ -41,7 +40,7 @@ pub struct Args {
     #[arg(long, value_parser = ["living", "freezer", "cemetery"])]
     roster: Option<String>,
     /// List only this state, such as waiting or crashed
-    #[arg(long, value_parser = PossibleValuesParser::new(state_words()))]
+    #[arg(long, value_parser = StateWord)]
     #[arg(hide_possible_values = true)]
     state: Option<String>,
     /// List only agents that work in this project

@@ -14,7 +14,9 @@ use crate::cli::failure::{Failure, VerbResult};
 use crate::cli::launch::existing_directory;
 use crate::cli::problems;
 use crate::cli::render::task;
+use crate::cli::render::text::counted;
 use crate::cli::text_source;
+use crate::cli::vocabulary::Words;
 
 /// A list of more than this is no check list.
 const LIST_BYTES_MAX: usize = 1 << 20;
@@ -72,16 +74,19 @@ pub fn import(args: &ImportArgs, context: &Context) -> VerbResult {
         return Err(Failure::from(problems::task::nothing_to_import()));
     }
     let passed_over = checklist::without_box(&text);
-    if passed_over > 0 && !context.json {
-        eprintln!("note: {passed_over} items of lists have no box ([ ]) and are not imported");
-    }
     let dir = existing_directory(args.dir.as_deref())?;
     let mut tasks = Vec::new();
     items.iter().for_each(|item| listed(item, None, &mut tasks));
     let (action, to, dir) = (TaskAction::Import, args.to.clone(), Some(dir));
     let request = TaskRequest { action, to, dir, tasks, ..TaskRequest::default() };
     let answer = context.client.post(&client::path(&["tasks"], &[]), &request)?;
-    context.show(&answer, |tasks: &Vec<Task>| tasks.iter().map(task::changed).collect())?;
+    context.show(&answer, |tasks: &Vec<Task>| {
+        tasks.iter().map(|one| task::changed(one, &Words::default())).collect()
+    })?;
+    if passed_over > 0 && !context.json {
+        let items = counted(passed_over as u64, "list item");
+        eprintln!("note: {items} without a box ([ ]) not imported");
+    }
     Ok(ExitCode::Done)
 }
 

@@ -1,14 +1,21 @@
 //! Why a checkpoint can't be taken or shown.
 
 use perennial_api::Problem;
-use perennial_core::checkpoint::{ENTRIES_MAX, SAID_BYTES_MAX, SaidFault};
+use perennial_core::checkpoint::{ENTRIES_MAX, SAID_BYTES_MAX, SaidFault, SaidField};
 
 /// What is said is not within its bounds; nothing of it was recorded.
 pub fn fault(fault: SaidFault) -> Problem {
     let problem = |title: String| Problem::new(400, "bad-checkpoint", title);
     let (title, why) = match fault {
         SaidFault::Blank { field } => {
-            let title = format!("an entry of `{}` is empty", field.word());
+            let title = match field {
+                // `checkpoint --summary` becomes one.
+                SaidField::Note | SaidField::Summary => "the summary is empty".to_owned(),
+                SaidField::Decisions
+                | SaidField::Knowledge
+                | SaidField::Questions
+                | SaidField::Instructions => format!("an entry of `{}` is empty", field.word()),
+            };
             (title, "an empty text says nothing".to_owned())
         }
         SaidFault::TooLong { field, bytes, most } => {

@@ -16,6 +16,14 @@ pub fn none(agent: &str) -> Problem {
         .next(format!("`perennial show {agent}` tells where its session stands"))
 }
 
+/// An empty text, such as that of a variable that is not set, is none of a handoff.
+pub fn empty(what: &str) -> Problem {
+    let verb = if what == "notes" { "are" } else { "is" };
+    Problem::new(400, "handoff-empty", format!("the {what} {verb} empty"))
+        .because("nobody was asked to hand off")
+        .next(format!("write the {what}, or leave the option out"))
+}
+
 pub fn long_subject(bytes: usize) -> Problem {
     Problem::new(413, "handoff-too-long", format!("the subject is too long: {bytes} bytes"))
         .because(format!(

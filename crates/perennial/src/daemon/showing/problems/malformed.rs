@@ -10,10 +10,12 @@ use perennial_api::Problem;
 use perennial_api::request;
 use perennial_core::name::BadName;
 use perennial_core::state::State;
+use perennial_core::vocabulary::Vocabulary;
 use perennial_engine::harness::preset;
 use perennial_engine::harness::typing::Unsendable;
 
 use crate::daemon::surface::checks::sanitised;
+use crate::similar::{did_you_mean, similar};
 
 pub fn bad_name(name: &str, why: &dyn std::error::Error) -> Problem {
     let title = format!("invalid agent name '{}'", sanitised(name));
@@ -191,8 +193,16 @@ pub fn bad_roster(word: &str) -> Problem {
 
 pub fn bad_state(word: &str) -> Problem {
     let known = State::ALL.map(State::word).join(", ");
-    Problem::new(400, "bad-state", format!("no state '{}'", sanitised(word)))
-        .next(format!("use one of {known}"))
+    let problem = Problem::new(400, "bad-state", format!("no state '{}'", sanitised(word)));
+    let has_it = |one: &Vocabulary| one.state_words().contains(&word);
+    match Vocabulary::ALL.into_iter().find(has_it) {
+        Some(vocabulary) => problem
+            .because(format!("{} has a state of that name", vocabulary.title()))
+            .next(format!("add `--vocabulary {}`, or use one of {known}", vocabulary.word())),
+        None => problem
+            .because(did_you_mean(&similar(word, State::ALL.map(State::word))))
+            .next(format!("use one of {known}")),
+    }
 }
 
 pub fn bad_conversation(id: &str) -> Problem {

@@ -147,6 +147,19 @@ pub fn failed(what: &str, error: &GitError) -> Problem {
                 .because(format!("{} has files in it", path.display()))
                 .next("name a directory that is empty or does not exist")
         }
+        GitError::NotElsewhere(path) => {
+            Problem::new(409, "not-elsewhere", title("the directory is not elsewhere"))
+                .because(format!("{} is in the work tree or in a repository", path.display()))
+                .next("name a directory outside of them, or leave `--to` out")
+        }
+        GitError::NotADirectory(path) => {
+            Problem::new(409, "not-a-directory", title("that is not a directory"))
+                .because(format!("{} is a file", path.display()))
+                .next("name a directory that is empty or does not exist")
+        }
+        GitError::Gone(path) => Problem::new(409, "no-work-tree", title("the directory is gone"))
+            .because(format!("{} does not exist", path.display()))
+            .next("put the directory back, or restore a snapshot elsewhere with `--to DIR`"),
         GitError::TooManyFiles(_) | GitError::TooManyBytes(_) | GitError::TooManyPatterns(_) => {
             Problem::new(409, "too-much", title("the work tree is too large"))
                 .because(error.to_string())

@@ -20,8 +20,8 @@ pub(super) fn refused(
             .next(format!("`perennial task reopen {task}` adds a task that takes it up again")),
         TaskRefusal::WrongState(state) => {
             Problem::new(409, "task-state", format!("{task} is {state}"))
-                .because("this can't be done with a task in that state")
-                .next(format!("`perennial task show {task}` says who has it and how it stands"))
+                .because(stands(state))
+                .next(format!("`perennial task show {task}` shows more; {}", moves(task, state)))
         }
         TaskRefusal::NotYours => Problem::new(403, "not-your-task", format!("{task} is not yours"))
             .because("an agent takes tasks from its own queue, its role's queue or its project")
@@ -56,6 +56,11 @@ pub(super) fn refused(
                 .because("a command as a check is a person's word; an agent names a check")
                 .next("name a check of the configuration; `perennial config show` lists them")
         }
+        TaskRefusal::CheckedItems => {
+            Problem::new(403, "not-allowed", "the list has checked items; nothing was imported")
+                .because("a checked item counts as verified, and only a person verifies so")
+                .next("leave the checked items out, or uncheck them: [ ]")
+        }
         TaskRefusal::NoSuchStep { step, steps } => no_such_step(task, *step, *steps),
         TaskRefusal::TooFew { what, least } => too_few(what, *least),
         TaskRefusal::TooMany { what, most } => too_many(what, *most),
@@ -73,6 +78,45 @@ pub(super) fn refused(
             .next("claim it with `done` and go on; you are told if it comes back"),
         TaskRefusal::NotAbove { agent } => not_above(task, &name(*agent)),
     }
+}
+
+/// What a task in a state waits for.
+fn stands(state: &str) -> &'static str {
+    match state {
+        "open" => "nobody has begun it",
+        "taken" => "it is being worked on",
+        "claimed" => "it is said to be done, and waits to be verified",
+        "blocked" => "it waits until it is taken up again",
+        "split" => "it is done when its parts are",
+        _ => "it is finished",
+    }
+}
+
+/// How a task in a state goes on.
+fn moves(task: TaskId, state: &str) -> String {
+    match state {
+        "open" | "taken" | "blocked" => format!("`perennial task assign {task} WHO` moves it"),
+        "claimed" => {
+            format!("`perennial task verify {task}` accepts it, with --reject it goes back")
+        }
+        _ => format!("`perennial task reopen {task}` takes it up again"),
+    }
+}
+
+/// A person has no session that could have a task.
+pub fn take_by_person(task: TaskId) -> Problem {
+    Problem::new(403, "not-a-session", "only an agent's own session may take a task")
+        .because("the calling process does not belong to a session")
+        .next(format!("`perennial task assign {task} AGENT` gives it to an agent"))
+}
+
+/// The same problem, with who has the task.
+pub fn held_by(problem: Problem, holder: Option<&str>) -> Problem {
+    let why = problem.detail.clone();
+    problem.because(match holder {
+        Some(holder) => format!("{why}; {holder} has it"),
+        None => format!("{why}; nobody has it"),
+    })
 }
 
 fn not_above(task: TaskId, other: &str) -> Problem {

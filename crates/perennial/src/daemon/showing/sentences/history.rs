@@ -278,7 +278,11 @@ fn agent_sentence(event: &AgentEvent) -> String {
         AgentEvent::RoleTaken { role, from, .. } => took_role(role, *from),
         AgentEvent::RoleLeft { to, .. } => left_role(*to),
         AgentEvent::SettingsChanged { settings, evidence } => {
-            format!("settings {}: {}", fact(evidence), changed(settings))
+            // What it was given at its birth is no change.
+            match evidence.fact == Finding::Asked(Verb::Spawn) {
+                true => format!("spawned with settings: {}", changed(settings)),
+                false => format!("settings {}: {}", fact(evidence), changed(settings)),
+            }
         }
         AgentEvent::LegacyLeft { kind, text } => {
             format!("left a legacy ({}): {}", kind.word(), text.head)
