@@ -350,7 +350,7 @@ fn a_restore_into_another_repository_is_refused() {
     {
         let refused = sealed.refused(3, words);
         assert_eq!(refused.kind, "another-repository", "{refused:?}");
-        assert!(refused.next.contains("--to DIR"), "{refused:?}");
+        assert!(refused.next.contains("`--to`"), "{refused:?}");
     }
     assert_eq!(git(&project.dir, "status --porcelain"), "?? more.txt\n");
     assert_eq!(project.read("theirs.txt"), "theirs\n");

@@ -140,7 +140,7 @@ pub fn failed(what: &str, error: &GitError) -> Problem {
                     "the repository of {} has not the commit that the snapshot builds on",
                     path.display()
                 ))
-                .next("write the files to another directory with `--to DIR`")
+                .next("write the files to another directory with `--to`")
         }
         GitError::NotEmpty(path) => {
             Problem::new(409, "not-empty", title("the directory is not empty"))
@@ -159,7 +159,7 @@ pub fn failed(what: &str, error: &GitError) -> Problem {
         }
         GitError::Gone(path) => Problem::new(409, "no-work-tree", title("the directory is gone"))
             .because(format!("{} does not exist", path.display()))
-            .next("put the directory back, or restore a snapshot elsewhere with `--to DIR`"),
+            .next("put the directory back, or restore a snapshot elsewhere with `--to`"),
         GitError::TooManyFiles(_) | GitError::TooManyBytes(_) | GitError::TooManyPatterns(_) => {
             Problem::new(409, "too-much", title("the work tree is too large"))
                 .because(error.to_string())

@@ -107,7 +107,7 @@ fn moves(task: TaskId, state: &str) -> String {
 pub fn take_by_person(task: TaskId) -> Problem {
     Problem::new(403, "not-a-session", "only an agent's own session may take a task")
         .because("the calling process does not belong to a session")
-        .next(format!("`perennial task assign {task} AGENT` gives it to an agent"))
+        .next(format!("`perennial task assign {task}` moves it"))
 }
 
 /// The same problem, with who has the task.
