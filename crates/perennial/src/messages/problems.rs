@@ -213,7 +213,6 @@ fn malformed() -> Vec<Problem> {
         daemon::no_such_mode("brave", &["default", "plan"]),
         daemon::bad_roster("heaven"),
         daemon::bad_state("tired"),
-        daemon::bad_state("alive"),
         daemon::bad_conversation("../x"),
         daemon::no_program(),
         daemon::long_command_line(),

@@ -357,7 +357,7 @@ fn a_restore_into_another_repository_is_refused() {
     // Nor does a work tree count as a directory to write to.
     let dir = project.dir.to_str().expect("text");
     let refused = sealed.refused(3, &["snapshot", "restore", "bob", "1", "--to", dir]);
-    assert_eq!(refused.kind, "not-empty");
+    assert_eq!(refused.kind, "not-elsewhere");
     assert_eq!(git(&project.dir, "status --porcelain"), "?? more.txt\n");
 }
 

@@ -16,12 +16,11 @@ impl Surface {
         ProblemResponse(problem): ProblemResponse,
     ) -> ProblemResponse {
         let (kind, is_person) = (problem.kind.as_str(), caller == Caller::Person);
-        match kind {
-            "not-a-session" if is_person && action == TaskAction::Take => {
-                return ProblemResponse(problems::take_by_person(id));
-            }
-            "not-allowed" | "task-state" => {}
-            _ => return ProblemResponse(problem),
+        if kind == "not-a-session" && is_person && action == TaskAction::Take {
+            return ProblemResponse(problems::take_by_person(id));
+        }
+        if !["not-allowed", "task-state"].contains(&kind) {
+            return ProblemResponse(problem);
         }
         let Ok(task) = self.known_task(id).await else { return ProblemResponse(problem) };
         let Ok(shown) = self.shown_tasks(caller, vec![task]).await else {

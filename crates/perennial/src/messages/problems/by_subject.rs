@@ -218,6 +218,7 @@ pub fn of_the_record() -> Vec<Problem> {
     vec![
         daemon::bad_vocabulary("latin"),
         daemon::not_a_state_of(Vocabulary::Tavern, "tired"),
+        daemon::bad_state("alive"),
         daemon::task::not_a_state_of(Vocabulary::S3, "taken"),
         daemon::task::take_by_person(perennial_core::id::TaskId(1)),
         daemon::task::no_such_check("unti", &["lint", "unit"]),

@@ -1,5 +1,7 @@
 //! Why a snapshot can't be taken, shown or restored.
 
+use std::path::Path;
+
 use perennial_api::Problem;
 use perennial_core::snapshot::{RestoreEnded, RestoreOutcome};
 use perennial_engine::git::GitError;
@@ -148,18 +150,10 @@ pub fn failed(what: &str, error: &GitError) -> Problem {
                 .next("name a directory that is empty or does not exist")
         }
         GitError::NotElsewhere(path) => {
-            Problem::new(409, "not-elsewhere", title("the directory is not elsewhere"))
-                .because(format!("{} is in the work tree or in a repository", path.display()))
-                .next("name a directory outside of them, or leave `--to` out")
+            not_elsewhere(title("the directory is not elsewhere"), path)
         }
-        GitError::NotADirectory(path) => {
-            Problem::new(409, "not-a-directory", title("that is not a directory"))
-                .because(format!("{} is a file", path.display()))
-                .next("name a directory that is empty or does not exist")
-        }
-        GitError::Gone(path) => Problem::new(409, "no-work-tree", title("the directory is gone"))
-            .because(format!("{} does not exist", path.display()))
-            .next("put the directory back, or restore a snapshot elsewhere with `--to`"),
+        GitError::NotADirectory(path) => not_a_directory(title("that is not a directory"), path),
+        GitError::Gone(path) => directory_gone(title("the directory is gone"), path),
         GitError::TooManyFiles(_) | GitError::TooManyBytes(_) | GitError::TooManyPatterns(_) => {
             Problem::new(409, "too-much", title("the work tree is too large"))
                 .because(error.to_string())
@@ -179,4 +173,22 @@ pub fn failed(what: &str, error: &GitError) -> Problem {
                 .next("see the daemon's log; nothing that was there has been lost")
         }
     }
+}
+
+fn not_elsewhere(title: String, path: &Path) -> Problem {
+    Problem::new(409, "not-elsewhere", title)
+        .because(format!("{} is in the work tree or in a repository", path.display()))
+        .next("name a directory outside of them, or leave `--to` out")
+}
+
+fn not_a_directory(title: String, path: &Path) -> Problem {
+    Problem::new(409, "not-a-directory", title)
+        .because(format!("{} is a file", path.display()))
+        .next("name a directory that is empty or does not exist")
+}
+
+fn directory_gone(title: String, path: &Path) -> Problem {
+    Problem::new(409, "no-work-tree", title)
+        .because(format!("{} does not exist", path.display()))
+        .next("put the directory back, or restore a snapshot elsewhere with `--to`")
 }

@@ -56,11 +56,7 @@ pub(super) fn refused(
                 .because("a command as a check is a person's word; an agent names a check")
                 .next("name a check of the configuration; `perennial config show` lists them")
         }
-        TaskRefusal::CheckedItems => {
-            Problem::new(403, "not-allowed", "the list has checked items; nothing was imported")
-                .because("a checked item counts as verified, and only a person verifies so")
-                .next("leave the checked items out, or uncheck them: [ ]")
-        }
+        TaskRefusal::CheckedItems => checked_items(),
         TaskRefusal::NoSuchStep { step, steps } => no_such_step(task, *step, *steps),
         TaskRefusal::TooFew { what, least } => too_few(what, *least),
         TaskRefusal::TooMany { what, most } => too_many(what, *most),
@@ -78,6 +74,12 @@ pub(super) fn refused(
             .next("claim it with `done` and go on; you are told if it comes back"),
         TaskRefusal::NotAbove { agent } => not_above(task, &name(*agent)),
     }
+}
+
+fn checked_items() -> Problem {
+    Problem::new(403, "not-allowed", "the list has checked items; nothing was imported")
+        .because("a checked item counts as verified, and only a person verifies so")
+        .next("leave the checked items out, or uncheck them: [ ]")
 }
 
 /// What a task in a state waits for.

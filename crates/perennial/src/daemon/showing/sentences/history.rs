@@ -15,7 +15,7 @@ use perennial_core::job::{JobEnd, JobEvent, Purpose};
 use perennial_core::message::{Content, MessageEvent, Sender, Withdrawer};
 use perennial_core::name::Name;
 use perennial_core::post::{Author, PostEvent};
-use perennial_core::reason::{Finding, Reason, Verb, Witness};
+use perennial_core::reason::{Evidence, Finding, Reason, Verb, Witness};
 use perennial_core::rest::RestEvent;
 use perennial_core::role::RoleEvent;
 use perennial_core::session::Pace;
@@ -277,13 +277,7 @@ fn agent_sentence(event: &AgentEvent) -> String {
         AgentEvent::Rehomed { node } => format!("now runs on node {node}"),
         AgentEvent::RoleTaken { role, from, .. } => took_role(role, *from),
         AgentEvent::RoleLeft { to, .. } => left_role(*to),
-        AgentEvent::SettingsChanged { settings, evidence } => {
-            // What it was given at its birth is no change.
-            match evidence.fact == Finding::Asked(Verb::Spawn) {
-                true => format!("spawned with settings: {}", changed(settings)),
-                false => format!("settings {}: {}", fact(evidence), changed(settings)),
-            }
-        }
+        AgentEvent::SettingsChanged { settings, evidence } => settings_changed(settings, evidence),
         AgentEvent::LegacyLeft { kind, text } => {
             format!("left a legacy ({}): {}", kind.word(), text.head)
         }
@@ -433,6 +427,14 @@ fn afresh(why: Afresh) -> &'static str {
         Afresh::Handoff => "the work is handed over",
         Afresh::Churn => "its sessions got nothing done",
         Afresh::Thrash => "its window was full again right after each compaction",
+    }
+}
+
+fn settings_changed(settings: &Settings<AgentId>, evidence: &Evidence) -> String {
+    // What it was given at its birth is no change.
+    match evidence.fact == Finding::Asked(Verb::Spawn) {
+        true => format!("spawned with settings: {}", changed(settings)),
+        false => format!("settings {}: {}", fact(evidence), changed(settings)),
     }
 }
 
