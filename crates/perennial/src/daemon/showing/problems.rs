@@ -17,6 +17,7 @@ pub mod snapshots;
 pub mod task;
 
 use perennial_api::{ExitCode, Problem};
+use perennial_core::agent::Agent;
 use perennial_core::authority::{Caller, Standing};
 use perennial_core::fleet::Fleet;
 use perennial_core::hold::HeldFor;
@@ -56,14 +57,17 @@ fn meant<'a>(target: &str, fleet: &'a Fleet) -> Vec<&'a str> {
     similar(target, present.filter_map(|agent| agent.name.as_ref().map(Name::as_str)))
 }
 
-pub fn refusal(refusal: &Refusal, fleet: &Fleet) -> Problem {
-    let name = |id: AgentId| {
-        let agent = fleet.agent(id).filter(|agent| {
-            let holder = agent.name.as_ref().and_then(|name| fleet.find(name.as_str()).ok());
-            holder.is_none_or(|holder| holder.id == id)
-        });
-        agent.map_or_else(|| id.to_string(), view::name)
+/// The name by which people find this agent; its id, if another has the name by now.
+fn name_of(fleet: &Fleet, id: AgentId) -> String {
+    let is_found = |agent: &&Agent| {
+        let holder = agent.name.as_ref().and_then(|name| fleet.find(name.as_str()).ok());
+        holder.is_none_or(|holder| holder.id == id)
     };
+    fleet.agent(id).filter(is_found).map_or_else(|| id.to_string(), view::name)
+}
+
+pub fn refusal(refusal: &Refusal, fleet: &Fleet) -> Problem {
+    let name = |id: AgentId| name_of(fleet, id);
     match refusal {
         Refusal::NoSuchAgent { target } => no_such_agent(target, &meant(target, fleet)),
         Refusal::NameTaken { name: taken, by } => name_taken(taken, *by, &name(*by)),
