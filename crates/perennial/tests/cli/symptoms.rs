@@ -245,8 +245,10 @@ mod agent_clis {
             stage.noticed().contains(&"thrash high".to_owned()) && stage.show().state == "waiting"
         });
         assert_eq!(stage.show().reason, "service-failed");
-        let briefing = stage.sealed.ok(["briefing", NAME]);
-        assert!(briefing.contains("full again right after each compaction"), "{briefing}");
+        stage.until("the next session is to begin afresh", || {
+            let briefing = stage.sealed.ok(["briefing", NAME]);
+            briefing.contains("full again right after each compaction")
+        });
         let old = stage.conversation();
         stage.plays(Vec::new());
         stage.sealed.ok(["restart", NAME]);
