@@ -9,6 +9,7 @@ use super::{
     STEPS_MAX, StepWanted, Task, TaskCommand, TaskEvent, TaskRefusal, TaskState,
     UNFINISHED_BY_AGENT_MAX, Verifier, has_dependants,
 };
+use crate::agent::Agent;
 use crate::authority::{Caller, Standing};
 use crate::event::What;
 use crate::fleet::{Decision, Fleet};
@@ -117,11 +118,7 @@ fn take(batch: &mut Batch<'_>, (caller, by): (Caller, Sender), id: TaskId) -> De
     let agent = batch.fleet.find(&own.to_string())?;
     let task = batch.open(id)?;
     let is_own = match &task.state {
-        TaskState::Open => match &task.queue {
-            Queue::Nobody => agent.launch.project == task.brief.project,
-            Queue::Agent(queue) => *queue == own,
-            Queue::Role(_) => Batch::is_of_role(agent, task),
-        },
+        TaskState::Open => lies_before(agent, task),
         // What it blocked itself it may take up again.
         TaskState::Blocked(BlockedOn::Work | BlockedOn::Outside) => task.assignee() == Some(own),
         TaskState::Taken if task.worker == Some(own) => return Ok(()),
@@ -173,15 +170,20 @@ fn assign(
     Ok(())
 }
 
+/// Whether a task lies where this agent may take it: on its own queue, its role's, or nobody's of its project.
+fn lies_before(agent: &Agent, task: &Task) -> bool {
+    match &task.queue {
+        Queue::Nobody => agent.launch.project == task.brief.project,
+        Queue::Agent(queue) => *queue == agent.id,
+        Queue::Role(_) => Batch::is_of_role(agent, task),
+    }
+}
+
 /// What nobody has is moved by whoever may take it, or added it, so that to assign it to oneself is no way around `take`.
 fn may_move(batch: &Batch<'_>, caller: Caller, task: &Task) -> Decided {
     let Caller::Agent(own) = caller else { return Ok(()) };
     let is_told = task.open_loop.as_ref().is_some_and(|it| it.to == Mailbox::Agent(own));
-    let may_take = batch.fleet.agent(own).is_some_and(|agent| match &task.queue {
-        Queue::Nobody => agent.launch.project == task.brief.project,
-        Queue::Agent(queue) => *queue == own,
-        Queue::Role(_) => Batch::is_of_role(agent, task),
-    });
+    let may_take = batch.fleet.agent(own).is_some_and(|agent| lies_before(agent, task));
     match is_told || may_take || task.added_by == Sender::Agent(own) {
         true => Ok(()),
         false => Err(refused(task.id, TaskRefusal::NotYours)),
